@@ -1,0 +1,260 @@
+package memory
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/larder-cache/larder/internal/invariants"
+)
+
+func newArena(t testing.TB, limit int64) *Arena {
+	t.Helper()
+	a, err := New(Options{Limit: limit, HugePages: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestEverySizeFitsItsClassWithLittleWaste(t *testing.T) {
+	for _, unit := range []int{8, 16, 32, 64} {
+		for n := 0; n <= MaxCell; n++ {
+			c := ClassFor(n)
+			s := shapeOf(c, unit)
+			if int(s.size) < n {
+				t.Fatalf("unit %d: %d bytes get a cell of %d", unit, n, s.size)
+			}
+			if c > 0 && nominalSize(c-1) >= n {
+				t.Fatalf("%d bytes get class %d, but class %d is large enough", n, c, c-1)
+			}
+			if waste := float64(int(s.size)-n) / float64(s.size); unit == 8 && n > 256 && waste > 0.125 {
+				t.Fatalf("%d bytes waste %.3f of a cell of %d", n, waste, s.size)
+			}
+		}
+	}
+	if got := ClassFor(MaxCell + 1); got != wholeSlot {
+		t.Fatalf("above MaxCell: class %d, want %d", got, wholeSlot)
+	}
+}
+
+func TestCellIndexIsExactForEveryOffset(t *testing.T) {
+	for c := range classCount {
+		s := shapeOf(Class(c), 8)
+		for off := uint32(0); off < SlotSize; off += 8 {
+			i, ok := s.cellIndex(off)
+			want := off%s.size == 0 && off/s.size < s.cells
+			if ok != want || ok && i != off/s.size {
+				t.Fatalf("class %d offset %d: cell %d, %v", c, off, i, ok)
+			}
+		}
+	}
+}
+
+func TestLimitOutsideTheRangeIsRefused(t *testing.T) {
+	for _, n := range []int64{-1, 0, MinLimit - 1, MaxLimit + 1} {
+		if _, err := New(Options{Limit: n}); !errors.Is(err, ErrLimit) {
+			t.Fatalf("limit %d: %v, want ErrLimit", n, err)
+		}
+	}
+}
+
+func TestNoTwoCellsOverlapAndAllComeBack(t *testing.T) {
+	a := newArena(t, 32<<20)
+	var g Magazines
+	rng := rand.New(rand.NewPCG(1, 2))
+	type cell struct {
+		r    Ref
+		n    int
+		mark byte
+	}
+	var cells []cell
+	for round := range 40_000 {
+		if len(cells) > 0 && rng.IntN(3) == 0 {
+			i := rng.IntN(len(cells))
+			c := cells[i]
+			b := unsafe.Slice((*byte)(a.At(c.r)), c.n)
+			if b[0] != c.mark || b[c.n-1] != c.mark {
+				t.Fatalf("cell of %d bytes was overwritten", c.n)
+			}
+			g.Free(a, c.r)
+			cells[i] = cells[len(cells)-1]
+			cells = cells[:len(cells)-1]
+			continue
+		}
+		n := 16 + rng.IntN(2000)
+		r := g.Alloc(a, ClassFor(n))
+		if r == 0 {
+			continue
+		}
+		b := unsafe.Slice((*byte)(a.At(r)), n)
+		b[0], b[n-1] = byte(round), byte(round)
+		cells = append(cells, cell{r, n, byte(round)})
+	}
+	for _, c := range cells {
+		g.Free(a, c.r)
+	}
+	if n, _ := a.Live(); n != 0 {
+		t.Fatalf("%d cells live after all were freed", n)
+	}
+	g.Flush(a)
+	if s := a.Stats(); s.Out != 0 || s.BadFrees != 0 {
+		t.Fatalf("after all was freed: %+v", s)
+	}
+}
+
+func TestCeilingIsKeptAndReliefFindsWhatMagazinesHold(t *testing.T) {
+	a := newArena(t, MinLimit)
+	var g Magazines
+	fill := func(n int) (refs []Ref) {
+		for {
+			r := g.Alloc(a, ClassFor(n))
+			if r == 0 {
+				return refs
+			}
+			refs = append(refs, r)
+		}
+	}
+	first := fill(100)
+	if s := a.Stats(); s.Committed+s.Charged > MinLimit || len(first) < MinLimit*7/10/104 {
+		t.Fatalf("%d cells, %+v", len(first), s)
+	}
+	for _, r := range first {
+		g.Free(a, r)
+	}
+	second := fill(5000)
+	if len(second) < MinLimit*7/10/5120 {
+		t.Fatalf("another size finds room for %d cells only", len(second))
+	}
+	for _, r := range second {
+		g.Free(a, r)
+	}
+	if third := fill(100); len(third) < len(first)*95/100 {
+		t.Fatalf("first %d cells, then %d", len(first), len(third))
+	}
+}
+
+func TestChargeCountsAgainstTheCeiling(t *testing.T) {
+	a := newArena(t, MinLimit)
+	if err := a.Charge(MinLimit + 1); !errors.Is(err, ErrNoMemory) {
+		t.Fatalf("Charge above the limit: %v", err)
+	}
+	if err := a.Charge(MinLimit - 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	var g Magazines
+	if r := g.Alloc(a, 0); r != 0 {
+		t.Fatal("a group was committed beyond the ceiling")
+	}
+	a.Uncharge(MinLimit - 1<<20)
+	if r := g.Alloc(a, 0); r == 0 {
+		t.Fatal("nothing to have after Uncharge")
+	}
+}
+
+func TestBadFreesAreRefusedAndCounted(t *testing.T) {
+	if invariants.Enabled {
+		defer func() {
+			if recover() == nil {
+				t.Fatal("a double free passed the invariants")
+			}
+		}()
+	}
+	a := newArena(t, MinLimit)
+	var g Magazines
+	r := g.Alloc(a, ClassFor(100))
+	g.Free(a, r)
+	g.Free(a, r)     // twice
+	g.Free(a, r+1)   // inside a cell
+	g.Free(a, 1<<31) // foreign
+	g.Free(a, 0)
+	if s := a.Stats(); s.BadFrees != 4 {
+		t.Fatalf("%d bad frees counted, want 4", s.BadFrees)
+	}
+	seen := map[Ref]bool{}
+	for range 5000 {
+		x := g.Alloc(a, ClassFor(100))
+		if seen[x] {
+			t.Fatalf("cell %d handed out twice after a double free", x)
+		}
+		seen[x] = true
+	}
+}
+
+type owner struct {
+	sync.Mutex
+	g Magazines
+}
+
+func (o *owner) Magazines() *Magazines { return &o.g }
+
+func TestOwnersAllocateAndFreeAtTheSameTime(t *testing.T) {
+	a := newArena(t, 16<<20)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		o := new(owner)
+		a.Register(o)
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(w), 7))
+			var refs []Ref
+			for range 30_000 {
+				o.Lock()
+				if len(refs) > 0 && rng.IntN(2) == 0 {
+					i := rng.IntN(len(refs))
+					if *(*uint32)(unsafe.Add(a.At(refs[i]), 4)) != uint32(refs[i]) {
+						t.Error("a cell was overwritten")
+					}
+					o.g.Free(a, refs[i])
+					refs[i] = refs[len(refs)-1]
+					refs = refs[:len(refs)-1]
+				} else if r := o.g.Alloc(a, ClassFor(16+rng.IntN(20_000))); r != 0 {
+					*(*uint32)(unsafe.Add(a.At(r), 4)) = uint32(r)
+					refs = append(refs, r)
+				}
+				o.Unlock()
+			}
+			o.Lock()
+			for _, r := range refs {
+				o.g.Free(a, r)
+			}
+			o.g.Flush(a)
+			o.Unlock()
+		})
+	}
+	wg.Wait()
+	if s := a.Stats(); s.Out != 0 || s.BadFrees != 0 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+func TestDiscardedMemoryReadsAsZeros(t *testing.T) {
+	if HeapBacked {
+		t.Log("the heap-backed arena keeps its bytes")
+		return
+	}
+	a := newArena(t, MinLimit)
+	var g Magazines
+	r := g.Alloc(a, ClassFor(100))
+	*(*uint64)(a.At(r)) = 42
+	a.Discard()
+	if got := *(*uint64)(a.At(r)); got != 0 {
+		t.Fatalf("read %d after Discard", got)
+	}
+}
+
+func BenchmarkAllocFree(b *testing.B) {
+	a := newArena(b, 64<<20)
+	for _, n := range []int{64, 128, 1024, 8192} {
+		b.Run("size="+strconv.Itoa(n), func(b *testing.B) {
+			var g Magazines
+			c := ClassFor(n)
+			b.ReportAllocs()
+			for b.Loop() {
+				g.Free(a, g.Alloc(a, c))
+			}
+		})
+	}
+}

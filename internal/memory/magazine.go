@@ -1,0 +1,172 @@
+package memory
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/larder-cache/larder/internal/invariants"
+)
+
+// A magazine is a stack of free cells of one class, linked through their first four bytes.
+type magazine struct {
+	head  Ref
+	n     uint16
+	batch uint16 // cells of the next refill: doubles from one to the class's batch, so a rare class holds little
+}
+
+// Magazines are the private free stacks of one owner, whose lock protects them. The zero value is ready.
+type Magazines struct {
+	m [classCount]magazine
+}
+
+// Alloc returns a cell of class c, or 0 when the ceiling leaves none. The cell's contents are not defined.
+func (g *Magazines) Alloc(a *Arena, c Class) Ref {
+	m := &g.m[c]
+	if m.head == 0 && !g.refill(a, c) {
+		return 0
+	}
+	r := m.head
+	m.head = *(*Ref)(a.At(r))
+	m.n--
+	h, off := a.locate(r)
+	i, _ := a.shapes[c].cellIndex(off)
+	old := h.inUse[i/64].Or(1 << (i % 64))
+	if invariants.Enabled {
+		invariants.Check(old&(1<<(i%64)) == 0, "cell %d handed out twice", r)
+		invariants.Check(Class(h.class.Load()) == c, "cell %d of class %d handed out as class %d", r, h.class.Load(), c)
+	}
+	return r
+}
+
+// Free takes a cell back. A reference that is not a cell in use is refused and counted.
+func (g *Magazines) Free(a *Arena, r Ref) {
+	if !a.Valid(r) {
+		a.badFree(r, "outside the arena")
+		return
+	}
+	h, off := a.locate(r)
+	c := Class(h.class.Load())
+	s := &a.shapes[c]
+	i, ok := s.cellIndex(off)
+	if !ok {
+		a.badFree(r, "not the start of a cell")
+		return
+	}
+	if bit := uint64(1) << (i % 64); h.inUse[i/64].And(^bit)&bit == 0 {
+		a.badFree(r, "not in use")
+		return
+	}
+	if invariants.Enabled {
+		poison(a.At(r), int(s.size))
+	}
+	m := &g.m[c]
+	*(*Ref)(a.At(r)) = m.head
+	m.head = r
+	m.n++
+	if m.n >= 2*s.batch {
+		g.spill(a, c, int(m.n-s.batch))
+	}
+}
+
+func (g *Magazines) refill(a *Arena, c Class) bool {
+	m := &g.m[c]
+	most := max(a.shapes[c].batch, 1)
+	m.batch = min(max(1, m.batch*2), most)
+	head, n := a.take(c, int(m.batch))
+	if n == 0 && a.relieve(g) {
+		head, n = a.take(c, 1)
+	}
+	if n == 0 {
+		a.refused.Add(1)
+		return false
+	}
+	m.head, m.n = head, uint16(n)
+	return true
+}
+
+// spill gives the n topmost cells of class c back.
+func (g *Magazines) spill(a *Arena, c Class, n int) {
+	m := &g.m[c]
+	if n == 0 {
+		return
+	}
+	head, last := m.head, m.head
+	for range n - 1 {
+		last = *(*Ref)(a.At(last))
+	}
+	m.head = *(*Ref)(a.At(last))
+	m.n -= uint16(n)
+	a.put(c, head, n)
+}
+
+// Flush gives every cell back to its class.
+func (g *Magazines) Flush(a *Arena) (cells int) {
+	for c := range g.m {
+		n := int(g.m[c].n)
+		g.spill(a, Class(c), n)
+		g.m[c].batch = 0
+		cells += n
+	}
+	return cells
+}
+
+// Held returns the cells that the magazines hold.
+func (g *Magazines) Held() (cells int) {
+	for c := range g.m {
+		cells += int(g.m[c].n)
+	}
+	return cells
+}
+
+// An Owner holds magazines under a lock that can be tried.
+type Owner interface {
+	TryLock() bool
+	Unlock()
+	Magazines() *Magazines
+}
+
+// relief empties magazines when the ceiling is reached.
+type relief struct {
+	mu     sync.Mutex
+	owners []Owner
+}
+
+// Register makes the magazines of o available to a shortage elsewhere.
+func (a *Arena) Register(o Owner) {
+	a.relief.mu.Lock()
+	a.relief.owners = append(a.relief.owners, o)
+	a.relief.mu.Unlock()
+}
+
+// relieve empties the magazines of self, whose lock the caller holds, and those of every owner that is not locked now.
+// It reports whether anything came back.
+func (a *Arena) relieve(self *Magazines) bool {
+	// One at a time: a second one would find empty magazines.
+	if !a.relief.mu.TryLock() {
+		return false
+	}
+	defer a.relief.mu.Unlock()
+	a.shortages.Add(1)
+	cells := self.Flush(a)
+	for _, o := range a.relief.owners {
+		if o.Magazines() == self || !o.TryLock() {
+			continue
+		}
+		cells += o.Magazines().Flush(a)
+		o.Unlock()
+	}
+	for c := range a.classes {
+		a.classes[c].dropEmpty(a)
+	}
+	return cells > 0
+}
+
+const poisonByte = 0xDB
+
+// poison makes a late read visible.
+func poison(p unsafe.Pointer, n int) {
+	b := unsafe.Slice((*byte)(p), n)
+	for i := range b {
+		b[i] = poisonByte
+	}
+}
