@@ -1,0 +1,114 @@
+package index
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/larder-cache/larder/internal/memory"
+)
+
+const (
+	bucketSize    = 64 // one cache line
+	bucketEntries = 10
+
+	// maxHops bounds what a reader follows through a chain that is being rewritten under it.
+	maxHops = 1 << 16
+)
+
+// A bucket is one cache line.
+//
+//	0      4      8        18     20     24                64
+//	├──────┼──────┼────────┼──────┼──────┼─────────────────┤
+//	│version│ hint │ tags×10│ spare│ over │ references × 10 │
+//
+// The version of a home bucket covers its whole chain of overflow buckets, whose own versions and hints are unused.
+type bucket struct {
+	version uint32 // odd while a writer is inside
+	hint    uint32 // lower bound of the earliest expiry in the chain, see hintOf; 0 = nothing expires
+	tags    [bucketEntries]uint8
+	_       uint16
+	over    uint32 // memory.Ref of the next bucket of the chain
+	refs    [bucketEntries]uint32
+}
+
+// More or less than a line would cost a second cache miss per read.
+var _ = [1]struct{}{}[unsafe.Sizeof(bucket{})-bucketSize]
+
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// matches returns a bit at 8*i+7 for each tag i that may equal tag; a false match is possible and harmless, a missed one
+// is not possible. The first result covers tags 0 to 7, the second 8 and 9.
+func (b *bucket) matches(tag uint8) (uint64, uint64) {
+	p := uint64(tag) * lowBits
+	x := binary.LittleEndian.Uint64(b.tags[:8]) ^ p
+	y := (uint64(binary.LittleEndian.Uint16(b.tags[8:])) ^ p&0xFFFF) | 0xFFFF_FFFF_FFFF_0000
+	return (x - lowBits) &^ x & highBits, (y - lowBits) &^ y & highBits
+}
+
+// vacancy returns the first free entry, or -1.
+func (b *bucket) vacancy() int {
+	for i, t := range b.tags {
+		if t == 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+func (b *bucket) ref(i int) memory.Ref { return memory.Ref(atomic.LoadUint32(&b.refs[i])) }
+
+func (b *bucket) next() memory.Ref { return memory.Ref(atomic.LoadUint32(&b.over)) }
+
+// begin makes readers of the chain repeat. The caller holds the lane's lock.
+func (b *bucket) begin() {
+	atomic.StoreUint32(&b.version, b.version+1)
+	storeBarrier()
+}
+
+// end lets readers in again.
+func (b *bucket) end() { atomic.StoreUint32(&b.version, b.version+1) }
+
+// empty clears all but the version, which must never pass through another value while readers look.
+func (b *bucket) empty() {
+	b.hint, b.over = 0, 0
+	b.tags = [bucketEntries]uint8{}
+	b.refs = [bucketEntries]uint32{}
+}
+
+// An entry names one place of a chain.
+type entry struct {
+	b *bucket
+	i int
+}
+
+func (e entry) set(tag uint8, r memory.Ref) {
+	atomic.StoreUint32(&e.b.refs[e.i], uint32(r))
+	e.b.tags[e.i] = tag
+}
+
+func (e entry) clear() { e.set(0, 0) }
+
+// tagOf takes eight hash bits below those that choose the lane; 0 marks a free entry, so it becomes 1.
+func tagOf(h uint64) uint8 {
+	t := uint8(h >> (64 - laneBits - 8))
+	if t == 0 {
+		return 1
+	}
+	return t
+}
+
+// bucketOf maps a hash to one of n buckets by linear hashing: as many low bits as n needs, one fewer where that bucket
+// does not exist yet.
+func bucketOf(h uint64, n uint32) uint32 {
+	mask := uint32(1)<<bits.Len32(n-1) - 1
+	i := uint32(h) & mask
+	if i >= n {
+		i &= mask >> 1
+	}
+	return i
+}

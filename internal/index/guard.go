@@ -1,0 +1,64 @@
+package index
+
+import (
+	"slices"
+)
+
+// A Guard locks several keys, of one or more tables, at once: for changes that must be seen by other writers as one. The
+// zero value is ready; a Guard can be used again after Unlock and then allocates nothing.
+//
+// Lanes are locked in the order of table and lane number, whatever the order of Add, so two Guards never wait for each
+// other.
+type Guard struct {
+	keys  []guarded
+	lanes []*lane
+}
+
+type guarded struct {
+	t   *Table
+	h   uint64
+	key []byte
+}
+
+// Add names one more key. It must stay as it is until Unlock.
+func (g *Guard) Add(t *Table, h uint64, key []byte) {
+	g.keys = append(g.keys, guarded{t, h, key})
+}
+
+// Lock takes the lanes of all keys.
+func (g *Guard) Lock() {
+	for _, k := range g.keys {
+		g.lanes = append(g.lanes, k.t.laneOf(k.h))
+	}
+	slices.SortFunc(g.lanes, func(a, b *lane) int {
+		if a.table.id != b.table.id {
+			if a.table.id < b.table.id {
+				return -1
+			}
+			return 1
+		}
+		return int(a.number) - int(b.number)
+	})
+	g.lanes = slices.Compact(g.lanes)
+	for _, ln := range g.lanes {
+		ln.mu.Lock()
+	}
+}
+
+// Txn returns access to the i-th key. It is valid until the next call of Txn or Unlock; its own Unlock is not called.
+func (g *Guard) Txn(i int) *Txn {
+	k := g.keys[i]
+	return k.t.enter(k.t.laneOf(k.h), k.h, k.key)
+}
+
+// Unlock releases the lanes and forgets the keys.
+func (g *Guard) Unlock() {
+	for _, ln := range g.lanes {
+		t := ln.table
+		ln.txn = Txn{}
+		t.unlock(ln)
+	}
+	clear(g.lanes)
+	clear(g.keys)
+	g.keys, g.lanes = g.keys[:0], g.lanes[:0]
+}

@@ -1,0 +1,124 @@
+package index
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/larder-cache/larder/internal/memory"
+)
+
+const (
+	laneBits = 6
+	// Lanes is the number of lanes of a table.
+	Lanes = 1 << laneBits
+
+	segmentBuckets = 32
+	segmentSize    = segmentBuckets * bucketSize
+	firstDirectory = 16                  // segments
+	maxDirectory   = memory.SlotSize / 4 // segments: 2 million buckets, 14 million records, in each lane
+)
+
+// A lane is an independent table of the keys whose top hash bits are its number.
+type lane struct {
+	// Read by Get. Changed by growth only.
+	route atomic.Uint64 // directory's memory.Ref << 32 | number of buckets
+	_     [56]byte
+
+	// Changed under mu.
+	mu        sync.Mutex
+	records   int64
+	expiring  int64
+	earliest  int64 // lower bound of the expiries in ms; 0 = nothing expires
+	overflow  int64 // overflow buckets
+	bytes     int64 // cells of records
+	index     int64 // cells of buckets and directories
+	segments  uint32
+	capacity  uint32 // segments that the directory holds
+	wake      bool   // a deadline came nearer than what the reaper waits for
+	splits    uint64
+	expired   uint64
+	refused   uint64
+	table     *Table
+	number    uint8
+	txn       Txn
+	scratch   []byte // see scratchOf
+	magazines memory.Magazines
+	_         [64]byte
+}
+
+// TryLock, Unlock and Magazines make the lane a memory.Owner.
+func (ln *lane) TryLock() bool { return ln.mu.TryLock() }
+
+// Unlock releases the lane's lock.
+func (ln *lane) Unlock() { ln.mu.Unlock() }
+
+// Magazines returns the lane's free stacks.
+func (ln *lane) Magazines() *memory.Magazines { return &ln.magazines }
+
+func (t *Table) laneOf(h uint64) *lane { return &t.lanes[h>>(64-laneBits)] }
+
+func buckets(route uint64) uint32 { return uint32(route) }
+
+// bucketAt returns bucket i under a route; nil when the arena was discarded under a reader.
+func (t *Table) bucketAt(route uint64, i uint32) *bucket {
+	dir := t.arena.At(memory.Ref(route >> 32))
+	seg := memory.Ref(atomic.LoadUint32((*uint32)(unsafe.Add(dir, uintptr(i/segmentBuckets)*4))))
+	if !t.arena.Valid(seg) {
+		return nil
+	}
+	return (*bucket)(unsafe.Add(t.arena.At(seg), uintptr(i%segmentBuckets)*bucketSize))
+}
+
+// home returns the home bucket of a hash. The lane is locked.
+func (t *Table) home(ln *lane, h uint64) *bucket {
+	route := ln.route.Load()
+	return t.bucketAt(route, bucketOf(h, buckets(route)))
+}
+
+// nextOf returns the bucket that follows b in its chain, nil at the end.
+func (t *Table) nextOf(b *bucket) *bucket {
+	r := b.next()
+	if !t.arena.Valid(r) {
+		return nil
+	}
+	return (*bucket)(t.arena.At(r))
+}
+
+// alloc takes a cell for n bytes.
+func (t *Table) alloc(ln *lane, n int) memory.Ref {
+	return ln.magazines.Alloc(t.arena, memory.ClassFor(n))
+}
+
+func (t *Table) free(ln *lane, r memory.Ref) { ln.magazines.Free(t.arena, r) }
+
+// cellBytes returns the memory of a record's cells.
+func (t *Table) cellBytes(h uint64) int64 {
+	if h&recLarge == 0 {
+		return int64(t.arena.Size(memory.ClassFor(prefix(h) + payloadLen(h))))
+	}
+	c := chunkingOf(payloadLen(h))
+	n := t.arena.Size(memory.ClassFor(c.headSize())) + c.whole*memory.SlotSize + c.cells*memory.MaxCell
+	if c.rest > 0 {
+		n += t.arena.Size(memory.ClassFor(c.rest))
+	}
+	return int64(n)
+}
+
+// openLane gives the lane its first directory and segment.
+func (t *Table) openLane(ln *lane, number uint8) error {
+	ln.table, ln.number = t, number
+	dir := t.alloc(ln, firstDirectory*4)
+	if dir == 0 {
+		return ErrFull
+	}
+	clear(bytesAt(t.arena.At(dir), 0, firstDirectory*4))
+	ln.index += int64(t.arena.Size(memory.ClassFor(firstDirectory * 4)))
+	ln.capacity = firstDirectory
+	ln.route.Store(uint64(dir) << 32)
+	if !t.addSegment(ln) {
+		return ErrFull
+	}
+	ln.route.Store(uint64(ln.route.Load()>>32)<<32 | segmentBuckets)
+	return nil
+}

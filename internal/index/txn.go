@@ -1,0 +1,316 @@
+package index
+
+import (
+	"strconv"
+	"unsafe"
+
+	"github.com/larder-cache/larder/internal/memory"
+)
+
+// A Txn is exclusive access to one key. It lives in the key's lane, whose lock it holds, so it costs no allocation; it is
+// valid until Unlock. Readers go on: they see the record before or after each change.
+type Txn struct {
+	t      *Table
+	ln     *lane
+	h      uint64
+	key    []byte
+	s      spot
+	closed bool
+}
+
+// Lock takes the lane of key. The caller does not block, does not lock another key (see Guard), and calls Unlock soon.
+// key must stay as it is until then. On a closed table nothing is found and changes fail with ErrClosed.
+func (t *Table) Lock(h uint64, key []byte) *Txn {
+	ln := t.laneOf(h)
+	ln.mu.Lock()
+	return t.enter(ln, h, key)
+}
+
+// enter points the lane's Txn to a key. The lane is locked.
+func (t *Table) enter(ln *lane, h uint64, key []byte) *Txn {
+	x := &ln.txn
+	*x = Txn{t: t, ln: ln, h: h, key: key, closed: t.closed.Load()}
+	if !x.closed {
+		x.s = t.seek(ln, h, key)
+	}
+	return x
+}
+
+// Unlock ends the exclusive access.
+func (x *Txn) Unlock() {
+	t, ln := x.t, x.ln
+	*x = Txn{}
+	t.unlock(ln)
+}
+
+// Found reports whether the key has a record that is not expired.
+func (x *Txn) Found() bool { return x.s.rec != nil && !x.s.expired }
+
+// Info describes the record; the zero Info when there is none.
+func (x *Txn) Info() Info {
+	if !x.Found() {
+		return Info{}
+	}
+	return x.t.describe(x.s.rec, x.s.hdr)
+}
+
+// Append appends the value, a counter as decimal text.
+func (x *Txn) Append(dst []byte) []byte {
+	if !x.Found() {
+		return dst
+	}
+	return x.appendRange(dst, 0, x.Info().Size)
+}
+
+// AppendRange appends the bytes from to to of the value, both inclusive, negative ones counted from the end.
+func (x *Txn) AppendRange(dst []byte, from, to int64) []byte {
+	if !x.Found() {
+		return dst
+	}
+	i, j := clampRange(from, to, x.Info().Size)
+	return x.appendRange(dst, i, j)
+}
+
+func (x *Txn) appendRange(dst []byte, i, j int) []byte {
+	rec, hdr := x.s.rec, x.s.hdr
+	switch {
+	case hdr&recInteger != 0:
+		var b [20]byte
+		v, _ := x.t.intAt(rec, memory.SlotSize, hdr)
+		return append(dst, strconv.AppendInt(b[:0], v, 10)[i:j]...)
+	case hdr&recLarge != 0:
+		at := len(dst)
+		dst = append(dst, make([]byte, j-i)...)
+		x.t.payloadRead(rec, memory.SlotSize, hdr, dst[at:], keyLen(hdr)+i)
+		return dst
+	default:
+		return append(dst, bytesAt(rec, prefix(hdr)+keyLen(hdr)+i, j-i)...)
+	}
+}
+
+// Int returns the value as an integer: a counter's, or a string's in canonical decimal form. Without a record it is 0.
+func (x *Txn) Int() (int64, error) {
+	if !x.Found() {
+		return 0, nil
+	}
+	rec, hdr := x.s.rec, x.s.hdr
+	if hdr&recInteger != 0 {
+		v, _ := x.t.intAt(rec, memory.SlotSize, hdr)
+		return v, nil
+	}
+	if valueLen(hdr) > 20 {
+		return 0, ErrNotInteger
+	}
+	var b [20]byte
+	v, ok := ParseInt(x.appendRange(b[:0], 0, valueLen(hdr)))
+	if !ok {
+		return 0, ErrNotInteger
+	}
+	return v, nil
+}
+
+// ParseInt reads a canonical decimal int64: no space, no plus sign, no leading zero, no "-0".
+func ParseInt(b []byte) (int64, bool) {
+	digits := b
+	if len(b) > 0 && b[0] == '-' {
+		digits = b[1:]
+	}
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && len(b) > 1 {
+		return 0, false
+	}
+	n := uint64(0)
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	if len(digits) < len(b) {
+		return -int64(n), n <= 1<<63
+	}
+	return int64(n), n < 1<<63
+}
+
+// Put stores a value in place of whatever there is.
+func (x *Txn) Put(value []byte, expireAt int64, fl Flags) error {
+	return x.put(value, expireAt, (fl &^ FlagInteger).bits())
+}
+
+// PutInt stores a counter in place of whatever there is.
+func (x *Txn) PutInt(v, expireAt int64, fl Flags) error {
+	return x.put(intBytes(&v), expireAt, (fl | FlagInteger).bits())
+}
+
+func (x *Txn) put(value []byte, expireAt int64, flags uint64) error {
+	if x.closed {
+		return ErrClosed
+	}
+	if err := x.t.put(x.ln, &x.s, x.h, x.key, value, expireAt, flags); err != nil {
+		return err
+	}
+	x.s = x.t.seek(x.ln, x.h, x.key)
+	return nil
+}
+
+// SetExpire changes the deadline only; 0 = never. A record that has none may need a larger cell: with ErrFull it stays as
+// it was.
+func (x *Txn) SetExpire(expireAt int64) error {
+	if x.closed {
+		return ErrClosed
+	}
+	if !x.Found() {
+		return nil
+	}
+	hdr := x.s.hdr
+	if hdr&recExpiry != 0 {
+		// The word is there. Zero in it means never, so that taking the deadline away needs no other cell.
+		before := expiryOld(&x.s)
+		x.s.home.begin()
+		*(*int64)(unsafe.Add(x.s.rec, headerSize)) = expireAt
+		x.t.account(x.ln, x.s.home, before, expireAt, 0)
+		x.s.home.end()
+		x.refresh()
+		return nil
+	}
+	if expireAt == 0 {
+		return nil
+	}
+	// The value moves by the width of the deadline: through the scratch, because cells may be the same.
+	value := append(x.t.scratchOf(x.ln), bytesAt(x.s.rec, prefix(hdr)+keyLen(hdr), valueLen(hdr))...)
+	return x.put(value, expireAt, hdr&(recInteger|recPassive))
+}
+
+// refresh looks at the record again after a change that left it in its place.
+func (x *Txn) refresh() {
+	at := expiryOld(&x.s)
+	x.s.expired = at != 0 && at <= x.t.clk.Now()
+}
+
+// scratchOf returns an empty buffer that holds any small record. It is the lane's while the lane is locked.
+func (t *Table) scratchOf(ln *lane) []byte {
+	if ln.scratch == nil {
+		ln.scratch = make([]byte, 0, memory.MaxCell)
+	}
+	return ln.scratch[:0]
+}
+
+// WriteAt writes p at off, with zeros between the value's end and off, keeps the deadline, and creates the key when it is
+// missing. A counter becomes a string.
+func (x *Txn) WriteAt(off int, p []byte) error {
+	if x.closed {
+		return ErrClosed
+	}
+	old := x.Info()
+	if off < 0 || off > x.t.maxValue || len(p) > x.t.maxValue-off {
+		return ErrValueTooLarge
+	}
+	size := max(old.Size, off+len(p))
+	if !x.Found() || x.s.hdr&recInteger != 0 {
+		value := make([]byte, size)
+		copy(value, x.Append(nil))
+		copy(value[off:], p)
+		return x.put(value, old.ExpireAt, old.Flags.bits()&recPassive)
+	}
+	hdr := x.s.hdr&^0xFFFF_FFFF | uint64(size)
+	if small(keyLen(hdr), size, hdr&recExpiry != 0) > memory.MaxCell {
+		if x.s.hdr&recLarge != 0 {
+			return x.writeLarge(hdr, old.Size, off, p)
+		}
+		hdr |= recLarge | recExpiry
+	}
+	if (hdr|x.s.hdr)&recLarge == 0 && fitsOver(x.s.hdr, hdr) {
+		x.s.home.begin()
+		*(*uint64)(x.s.rec) = hdr
+		v := bytesAt(x.s.rec, prefix(hdr)+keyLen(hdr), size)
+		clear(v[min(old.Size, size):])
+		copy(v[off:], p)
+		x.s.home.end()
+		x.s.hdr = hdr
+		return nil
+	}
+	value := make([]byte, 0, size)
+	value = x.Append(value)[:size]
+	copy(value[off:], p)
+	return x.put(value, old.ExpireAt, old.Flags.bits()&recPassive)
+}
+
+// writeLarge is WriteAt for a record that is and stays large: chunks that keep their place are written in it.
+func (x *Txn) writeLarge(hdr uint64, oldSize, off int, p []byte) error {
+	t, ln := x.t, x.ln
+	key := keyLen(hdr)
+	before, after := chunkingOf(payloadLen(x.s.hdr)), chunkingOf(payloadLen(hdr))
+	if payloadLen(hdr) == payloadLen(x.s.hdr) {
+		x.s.home.begin()
+		t.payloadWrite(x.s.rec, hdr, p, key+off)
+		x.s.home.end()
+		return nil
+	}
+	ref := t.allocLarge(ln, payloadLen(hdr), x.s.rec, before)
+	if ref == 0 {
+		ln.refused++
+		return ErrFull
+	}
+	oldRef, oldHdr, oldRec := x.s.ref, x.s.hdr, x.s.rec
+	rec := t.arena.At(ref)
+	x.s.home.begin()
+	*(*uint64)(rec) = hdr
+	*(*int64)(unsafe.Add(rec, headerSize)) = expiryAt(oldRec, oldHdr)
+	// Payload in chunks that moved.
+	at := 0
+	for i := range after.count() {
+		n := min(after.size(i), payloadLen(oldHdr)-at)
+		for done := 0; !sameChunk(after, before, i) && done < n; {
+			src := t.piece(oldRec, memory.SlotSize, payloadLen(oldHdr), at+done)
+			src = src[:min(len(src), n-done)]
+			t.payloadWrite(rec, hdr, src, at+done)
+			done += len(src)
+		}
+		at += after.size(i)
+	}
+	if gap := off - oldSize; gap > 0 {
+		t.payloadZero(rec, hdr, key+oldSize, gap)
+	}
+	t.payloadWrite(rec, hdr, p, key+off)
+	x.s.at.set(tagOf(x.h), ref)
+	ln.bytes += t.cellBytes(hdr) - t.cellBytes(oldHdr)
+	x.s.home.end()
+	t.freeLarge(ln, oldRef, oldHdr, true, after)
+	x.s.ref, x.s.rec, x.s.hdr = ref, rec, hdr
+	return nil
+}
+
+// Delete removes the record and reports whether there was one.
+func (x *Txn) Delete() bool {
+	if x.s.rec == nil {
+		return false
+	}
+	was := x.Found()
+	if !was {
+		x.ln.expired++
+	}
+	x.t.remove(x.ln, &x.s)
+	return was
+}
+
+// Add adds delta to the counter of key, which starts at 0, and returns the sum. A string in canonical decimal form becomes
+// a counter. rearm sets the deadline to expireAt; otherwise a deadline stays.
+func (t *Table) Add(h uint64, key []byte, delta, expireAt int64, rearm bool) (int64, error) {
+	x := t.Lock(h, key)
+	defer x.Unlock()
+	v, err := x.Int()
+	if err != nil {
+		return 0, err
+	}
+	sum := v + delta
+	if delta > 0 && sum < v || delta < 0 && sum > v {
+		return 0, ErrOverflow
+	}
+	in := x.Info()
+	if !rearm {
+		expireAt = in.ExpireAt
+	}
+	if err := x.PutInt(sum, expireAt, in.Flags&^FlagPassive); err != nil {
+		return 0, err
+	}
+	return sum, nil
+}

@@ -1,0 +1,304 @@
+package index
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/larder-cache/larder/internal/invariants"
+	"github.com/larder-cache/larder/internal/memory"
+)
+
+func firstByte(m uint64) int { return bits.TrailingZeros64(m) >> 3 }
+
+// A spot is where a key stands, or that it does not stand anywhere. It is true while the lane is locked.
+type spot struct {
+	home    *bucket
+	at      entry
+	ref     memory.Ref
+	rec     unsafe.Pointer // nil = no record
+	hdr     uint64
+	expired bool // there is a record, but for every caller it is absent
+}
+
+// seek finds the record of a key, expired or not. The lane is locked.
+func (t *Table) seek(ln *lane, h uint64, key []byte) spot {
+	s := spot{home: t.home(ln, h)}
+	tag := tagOf(h)
+	for b := s.home; b != nil; b = t.nextOf(b) {
+		lo, hi := b.matches(tag)
+		for lo|hi != 0 {
+			i := 0
+			if lo != 0 {
+				i = firstByte(lo)
+				lo &= lo - 1
+			} else {
+				i = 8 + firstByte(hi)&1
+				hi &= hi - 1
+			}
+			ref := b.ref(i)
+			if rec, hdr := t.match(ref, key); rec != nil {
+				s.at, s.ref, s.rec, s.hdr = entry{b, i}, ref, rec, hdr
+				at := expiryAt(rec, hdr)
+				s.expired = at != 0 && at <= t.clk.Now()
+				return s
+			}
+		}
+	}
+	return s
+}
+
+// put stores key → value at the spot: over the record that stands there, or as a new one. flags are recInteger and
+// recPassive bits. On an error nothing changed. The spot is stale afterwards.
+func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int64, flags uint64) error {
+	if len(key) > t.maxKey {
+		return ErrKeyTooLarge
+	}
+	if len(value) > t.maxValue {
+		return ErrValueTooLarge
+	}
+	hdr := uint64(len(value)) | uint64(len(key))<<keyShift | flags
+	if expireAt != 0 {
+		hdr |= recExpiry
+	}
+	size := small(len(key), len(value), expireAt != 0)
+	if size > memory.MaxCell {
+		hdr |= recLarge | recExpiry
+	}
+	if s.rec != nil && fitsOver(s.hdr, hdr) {
+		before := expiryOld(s)
+		s.home.begin()
+		t.fill(s.rec, hdr, key, value, expireAt)
+		t.account(ln, s.home, before, expireAt, 0)
+		s.home.end()
+		t.verify(ln, s.home)
+		return nil
+	}
+	var ref memory.Ref
+	if hdr&recLarge != 0 {
+		ref = t.allocLarge(ln, len(key)+len(value), nil, chunking{})
+	} else {
+		ref = t.alloc(ln, size)
+	}
+	if ref == 0 {
+		ln.refused++
+		return ErrFull
+	}
+	t.fill(t.arena.At(ref), hdr, key, value, expireAt)
+	if s.rec == nil {
+		if !t.insert(ln, s.home, tagOf(h), ref, expireAt) {
+			t.freeRecord(ln, ref, hdr)
+			ln.refused++
+			return ErrFull
+		}
+		ln.bytes += t.cellBytes(hdr)
+		t.verify(ln, s.home)
+		t.grow(ln)
+		return nil
+	}
+	old, oldHdr, oldExpiry := s.ref, s.hdr, expiryOld(s)
+	s.home.begin()
+	s.at.set(tagOf(h), ref)
+	t.account(ln, s.home, oldExpiry, expireAt, t.cellBytes(hdr)-t.cellBytes(oldHdr))
+	s.home.end()
+	t.freeRecord(ln, old, oldHdr)
+	t.verify(ln, s.home)
+	return nil
+}
+
+func expiryOld(s *spot) int64 { return expiryAt(s.rec, s.hdr) }
+
+// fitsOver reports whether a record with header now can be written over the cells of one with header old.
+func fitsOver(old, now uint64) bool {
+	if (old|now)&recLarge != 0 {
+		return old&now&recLarge != 0 && payloadLen(old) == payloadLen(now)
+	}
+	return memory.ClassFor(prefix(old)+payloadLen(old)) == memory.ClassFor(prefix(now)+payloadLen(now))
+}
+
+// fill writes a whole record into cells that are large enough.
+func (t *Table) fill(rec unsafe.Pointer, hdr uint64, key, value []byte, expireAt int64) {
+	*(*uint64)(rec) = hdr
+	if hdr&recExpiry != 0 {
+		*(*int64)(unsafe.Add(rec, headerSize)) = expireAt
+	}
+	if hdr&recLarge != 0 {
+		t.payloadWrite(rec, hdr, key, 0)
+		t.payloadWrite(rec, hdr, value, len(key))
+		return
+	}
+	p := prefix(hdr)
+	copy(bytesAt(rec, p, len(key)), key)
+	copy(bytesAt(rec, p+len(key), len(value)), value)
+}
+
+// account follows a change of a record: its deadline from before to after, its cells by grown bytes.
+func (t *Table) account(ln *lane, home *bucket, before, after, grown int64) {
+	ln.bytes += grown
+	if before != 0 {
+		ln.expiring--
+	}
+	t.arm(ln, home, after)
+}
+
+// arm notes a deadline in the bucket and the lane.
+func (t *Table) arm(ln *lane, home *bucket, expireAt int64) {
+	if expireAt == 0 {
+		return
+	}
+	ln.expiring++
+	if hint := t.hintOf(expireAt); home.hint == 0 || hint < home.hint {
+		home.hint = hint
+	}
+	if ln.earliest == 0 || expireAt < ln.earliest {
+		ln.earliest = expireAt
+	}
+	if expireAt < t.wakeAt.Load() {
+		ln.wake = true
+	}
+}
+
+// insert adds a reference to a chain, with a new overflow bucket when it is full. It reports false at the ceiling.
+func (t *Table) insert(ln *lane, home *bucket, tag uint8, ref memory.Ref, expireAt int64) bool {
+	b := home
+	for b.vacancy() < 0 {
+		next := t.nextOf(b)
+		if next == nil {
+			r := t.alloc(ln, bucketSize)
+			if r == 0 {
+				return false
+			}
+			next = (*bucket)(t.arena.At(r))
+			*next = bucket{}
+			ln.overflow++
+			ln.index += bucketSize
+			home.begin()
+			b.over = uint32(r)
+			home.end()
+		}
+		b = next
+	}
+	home.begin()
+	entry{b, b.vacancy()}.set(tag, ref)
+	t.arm(ln, home, expireAt)
+	home.end()
+	ln.records++
+	return true
+}
+
+// remove takes the record at the spot away.
+func (t *Table) remove(ln *lane, s *spot) {
+	if expiryOld(s) != 0 {
+		ln.expiring--
+	}
+	ln.records--
+	ln.bytes -= t.cellBytes(s.hdr)
+	s.home.begin()
+	drained := t.vacate(ln, s.home, s.at)
+	s.home.end()
+	if drained != 0 {
+		t.free(ln, drained)
+	}
+	t.freeRecord(ln, s.ref, s.hdr)
+	s.rec = nil
+	t.verify(ln, s.home)
+}
+
+// vacate clears an entry and fills it with one of the chain's last bucket, so that overflow buckets drain. It returns an
+// overflow bucket that is not needed any more. The caller is between begin and end.
+func (t *Table) vacate(ln *lane, home *bucket, e entry) memory.Ref {
+	e.clear()
+	if home.over == 0 {
+		return 0
+	}
+	prev, last := home, t.nextOf(home)
+	for n := t.nextOf(last); n != nil; n = t.nextOf(last) {
+		prev, last = last, n
+	}
+	used := 0
+	from := -1
+	for i, tag := range last.tags {
+		if tag != 0 {
+			used++
+			from = i
+		}
+	}
+	if from >= 0 && last != e.b {
+		e.set(last.tags[from], last.ref(from))
+		entry{last, from}.clear()
+		used--
+	}
+	if used > 0 {
+		return 0
+	}
+	r := prev.next()
+	prev.over = 0
+	ln.overflow--
+	ln.index -= bucketSize
+	return r
+}
+
+func (t *Table) freeRecord(ln *lane, ref memory.Ref, hdr uint64) {
+	if hdr&recLarge != 0 {
+		t.freeLarge(ln, ref, hdr, false, chunking{})
+		return
+	}
+	t.free(ln, ref)
+}
+
+// lock takes the lane of a hash and refuses when the table is closed.
+func (t *Table) lock(h uint64) (*lane, error) {
+	ln := t.laneOf(h)
+	ln.mu.Lock()
+	if t.closed.Load() {
+		ln.mu.Unlock()
+		return nil, ErrClosed
+	}
+	return ln, nil
+}
+
+// unlock releases the lane and wakes the reaper when a nearer deadline came in.
+func (t *Table) unlock(ln *lane) {
+	wake := ln.wake
+	ln.wake = false
+	ln.mu.Unlock()
+	if wake {
+		t.Wake()
+	}
+}
+
+// Set stores value under key until expireAt (milliseconds since the Unix epoch, 0 = for ever). key and value are copied.
+// FlagInteger is not allowed here; counters are made by Add and PutInt.
+func (t *Table) Set(h uint64, key, value []byte, expireAt int64, fl Flags) error {
+	ln, err := t.lock(h)
+	if err != nil {
+		return err
+	}
+	s := t.seek(ln, h, key)
+	err = t.put(ln, &s, h, key, value, expireAt, (fl &^ FlagInteger).bits())
+	t.unlock(ln)
+	return err
+}
+
+// Delete removes key and reports whether it was there.
+func (t *Table) Delete(h uint64, key []byte) bool {
+	ln, err := t.lock(h)
+	if err != nil {
+		return false
+	}
+	s := t.seek(ln, h, key)
+	was := s.rec != nil && !s.expired
+	if s.rec != nil {
+		if s.expired {
+			ln.expired++
+		}
+		t.remove(ln, &s)
+	}
+	t.unlock(ln)
+	return was
+}
+
+func (t *Table) verify(ln *lane, home *bucket) {
+	if invariants.Enabled {
+		t.checkChain(ln, home)
+	}
+}
