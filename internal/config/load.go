@@ -1,0 +1,154 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"sort"
+	"strings"
+)
+
+const (
+	envPrefix = "LARDER_"
+	// EnvFile names the variable with the path of the file.
+	EnvFile = envPrefix + "CONFIG"
+)
+
+// A Flag is one option given on the command line, not yet checked.
+type Flag struct{ Name, Value string }
+
+// Inputs are the places that Load reads.
+type Inputs struct {
+	Flags   []Flag   // in the order given; of two for one option the later counts
+	Environ []string // as os.Environ returns it
+	File    string   // path given with --config; empty: LARDER_CONFIG, and without that no file
+}
+
+// Load gathers all settings. A non-nil error is Problems and then the Config is nil.
+func Load(in Inputs) (*Config, error) {
+	c := &Config{source: map[string]string{}}
+	var faults Problems
+
+	for i := range Options {
+		if err := Options[i].set(c, Options[i].Default); err != nil {
+			faults.add(sourceDefault, "%s: %v", Options[i].Name, err)
+		}
+	}
+	env := variables(in.Environ)
+	c.File = in.File
+	if c.File == "" {
+		c.File = env[EnvFile]
+	}
+	if c.File != "" {
+		c.loadFile(c.File, &faults)
+	}
+	for i := range Options {
+		o := &Options[i]
+		if text := env[o.Env()]; text != "" {
+			c.apply(o, text, o.Env(), &faults)
+		}
+	}
+	c.Warnings = strangers(env)
+	for _, f := range in.Flags {
+		if o := find(f.Name); o != nil {
+			c.apply(o, f.Value, "--"+f.Name, &faults)
+		} else {
+			faults.add("--"+f.Name, "unknown flag")
+		}
+	}
+	if len(faults) == 0 {
+		c.checkTogether(&faults)
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return c, nil
+}
+
+// apply sets one option and notes where it came from.
+func (c *Config) apply(o *Option, text, where string, faults *Problems) {
+	if err := o.set(c, text); err != nil {
+		faults.add(where, "%v", err)
+		return
+	}
+	c.source[o.Name] = where
+}
+
+// checkTogether finds what no option shows alone.
+func (c *Config) checkTogether(faults *Problems) {
+	if c.HTTP != "" && c.HTTP == c.Listen {
+		if _, port, err := net.SplitHostPort(c.HTTP); err != nil || port != "0" {
+			faults.add(c.Source("http"), "http and listen are both %s", c.HTTP)
+		}
+	}
+	if c.Dir != "" {
+		if err := CheckDir(c.Dir); err != nil {
+			faults.add(c.Source("dir"), "%v", err)
+		}
+	}
+}
+
+// CheckDir returns an error unless path is a directory in which files can be listed and made.
+func CheckDir(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return reason(path, err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s: not a directory", path)
+	}
+	if _, err := os.ReadDir(path); err != nil {
+		return reason(path, err)
+	}
+	// Only making a file tells: permission bits say nothing on a read-only or special file system.
+	probe, err := os.CreateTemp(path, ".larder-probe-*")
+	if err != nil {
+		return fmt.Errorf("not writable: %w", reason(path, err))
+	}
+	name := probe.Name()
+	if err := errors.Join(probe.Close(), os.Remove(name)); err != nil {
+		return fmt.Errorf("not writable: %w", reason(path, err))
+	}
+	return nil
+}
+
+// reason drops the name of the system call and of a temporary file from an error about path.
+func reason(path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return fmt.Errorf("%s: %w", path, p.Err)
+	}
+	return err
+}
+
+// variables keeps what starts with LARDER_.
+func variables(environ []string) map[string]string {
+	env := map[string]string{}
+	for _, kv := range environ {
+		if name, value, ok := strings.Cut(kv, "="); ok && strings.HasPrefix(name, envPrefix) {
+			env[name] = value
+		}
+	}
+	return env
+}
+
+// strangers words a warning for every variable that is no option.
+func strangers(env map[string]string) []string {
+	known := map[string]bool{EnvFile: true}
+	names := []string{}
+	for i := range Options {
+		known[Options[i].Env()] = true
+		names = append(names, Options[i].Env())
+	}
+	var out []string
+	for name := range env {
+		if known[name] || strings.HasPrefix(name, envPrefix+"PORT") || strings.HasPrefix(name, envPrefix+"SERVICE_") {
+			continue // the last two are Kubernetes' own
+		}
+		out = append(out, fmt.Sprintf("environment variable %s is no setting and is ignored%s", oneLine(name), didYouMean(name, names)))
+	}
+	sort.Strings(out)
+	return out
+}
