@@ -1,0 +1,150 @@
+package store
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/larder-cache/larder/internal/clock"
+	"github.com/larder-cache/larder/internal/index"
+)
+
+func open(t *testing.T, o Options) *Store {
+	t.Helper()
+	if o.MaxMemory == 0 {
+		o.MaxMemory = 32 << 20
+	}
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestEveryProblemOfOptionsIsReportedAtOnce(t *testing.T) {
+	_, err := Open(Options{MaxMemory: 1, MaxValue: -1, HugePages: "always"})
+	if !errors.Is(err, ErrOptions) {
+		t.Fatal(err)
+	}
+	if n := len(err.(interface{ Unwrap() []error }).Unwrap()); n != 3 {
+		t.Fatalf("%d problems reported, want 3: %v", n, err)
+	}
+}
+
+func TestCollectionLookupIsExact(t *testing.T) {
+	s := open(t, Options{})
+	a, err := s.Collection("th")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.Lookup("th2"); ok {
+		t.Fatal("th2 was found")
+	}
+	if _, ok := s.Lookup("t"); ok {
+		t.Fatal("t was found")
+	}
+	if b, _ := s.Collection("th"); b != a {
+		t.Fatal("the same name gives two collections")
+	}
+	if _, err := s.Create("th", 0); !errors.Is(err, ErrExists) {
+		t.Fatal(err)
+	}
+	for _, n := range []string{"", string(make([]byte, 256))} {
+		if _, err := s.Collection(n); !errors.Is(err, ErrName) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestManyMakeTheSameCollectionAtOnce(t *testing.T) {
+	s := open(t, Options{})
+	var wg sync.WaitGroup
+	got := make([]*Collection, 8)
+	for i := range got {
+		wg.Go(func() { got[i], _ = s.Collection("one") })
+	}
+	wg.Wait()
+	for _, c := range got {
+		if c == nil || c != got[0] {
+			t.Fatal("two collections of one name")
+		}
+	}
+}
+
+func TestReaperRemovesExpiredRecordsWithoutReads(t *testing.T) {
+	s := open(t, Options{})
+	c, _ := s.Collection("0")
+	now := s.Clock().Now()
+	for i := range 1000 {
+		k := strconv.AppendInt(nil, int64(i), 10)
+		if err := c.Set(c.Hash(k), k, k, now+int64(i%200), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.Set(c.Hash([]byte("stays")), []byte("stays"), nil, 0, 0)
+	deadline := time.Now().Add(20 * time.Second)
+	for c.Len() != 1 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d records left", c.Len())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if st := s.Stats(); st.Expired != 1000 || st.Expiring != 0 || st.Records != 1 {
+		t.Fatalf("%+v", st)
+	}
+}
+
+func TestCollectionMadeWhileTheReaperSleepsIsReaped(t *testing.T) {
+	s := open(t, Options{})
+	_, _ = s.Collection("a")
+	time.Sleep(10 * time.Millisecond) // the reaper sleeps, or not: both must work
+	c, _ := s.Collection("b")
+	k := []byte("k")
+	_ = c.Set(c.Hash(k), k, k, s.Clock().Now()+20, 0)
+	for begin := time.Now(); c.Len() != 0; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal("not reaped")
+		}
+	}
+}
+
+func TestReaperVisitsNothingWhenNothingIsDue(t *testing.T) {
+	clk := clock.NewManual(1_000_000)
+	s := open(t, Options{Clock: clk})
+	c, _ := s.Collection("0")
+	k := []byte("k")
+	_ = c.Set(c.Hash(k), k, k, 1_010_000, 0)
+	for range 5 {
+		s.Reap()
+	}
+	if st := s.Stats(); st.ReaperVisits != 0 || st.ReaperPasses != 5 {
+		t.Fatalf("%d visits in %d passes", st.ReaperVisits, st.ReaperPasses)
+	}
+	clk.Advance(11 * time.Second)
+	if r := s.Reap(); r.Lanes != 1 || r.Records != 1 {
+		t.Fatalf("one lane of 64 has something: %+v", r)
+	}
+}
+
+func TestClosedStoreRefusesByName(t *testing.T) {
+	s, err := Open(Options{MaxMemory: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := s.Collection("0")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); !errors.Is(err, index.ErrClosed) {
+		t.Fatal(err)
+	}
+	if _, err := s.Collection("1"); !errors.Is(err, index.ErrClosed) {
+		t.Fatal(err)
+	}
+	if err := c.Set(1, []byte("k"), nil, 0, 0); !errors.Is(err, index.ErrClosed) {
+		t.Fatal(err)
+	}
+}
