@@ -235,10 +235,9 @@ func address(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%q is not HOST:PORT, such as 127.0.0.1:6379", text)
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
 		return "", fmt.Errorf("%q has no port between 0 and 65535", text)
-	} else {
-		port = strconv.FormatUint(n, 10)
 	}
 	if strings.ContainsAny(host, " \t\r\n/@\x00") {
 		return "", fmt.Errorf("%q is not HOST:PORT, such as 127.0.0.1:6379", text)
@@ -246,7 +245,7 @@ func address(text string) (string, error) {
 	if host == "" {
 		host = defaultHost
 	}
-	return net.JoinHostPort(host, port), nil
+	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }
 
 // directory makes the path absolute. Load looks at the directory itself when all settings are known.

@@ -1,0 +1,85 @@
+# Everything a contributor runs. `make` lists it. A target works from a fresh clone: what it needs beyond Go is installed
+# by scripts/deps. Settings: ARGS for serve, FUZZTIME, SOAKTIME, BENCHARGS, TESTARGS.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+# Steps share the machine's cores and some measure time, so `make -j` runs them one by one too.
+.NOTPARALLEL:
+
+GO       ?= go
+MODULES  := $(patsubst %/go.mod,%,$(wildcard go.mod bench/go.mod test/go.mod))
+MODULES  := $(patsubst go.mod,.,$(MODULES))
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
+LDFLAGS  := -s -w $(if $(VERSION),-X main.version=$(VERSION))
+BUILD    := $(GO) build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)'
+GOFILES  := find . -name '*.go' -not -path './.bin/*' -not -path '*/node_modules/*' -print0
+FUZZTIME ?= 10s
+SOAKTIME ?= 10m
+# Two packages at a time: more only makes tests that measure time wait for each other.
+PARALLEL := -p 2
+
+each_module = for module in $(MODULES); do echo "$(1) ($$module)"; (cd "$$module" && $(2)); done
+
+.PHONY: help serve build deps test fmt format lint vet unit race invariants fuzz fuzz-short blackbox modules soak bench bench-redis test-arch clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+serve: build ## build and start a server on 127.0.0.1:6379 (ARGS='--http :9121' ...)
+	@exec bin/larder serve $(ARGS)
+
+build: ## build bin/larder
+	@mkdir -p bin
+	$(BUILD) -o bin/larder ./cmd/larder
+
+deps: ## install what the tests need and this machine lacks
+	@scripts/deps
+
+test: deps fmt vet lint unit invariants race fuzz-short test-arch modules blackbox ## everything that must pass, in under 15 minutes on two cores
+
+fmt: deps ## fail when gofumpt would change a file
+	@wrong="$$($(GOFILES) | xargs -0 .bin/gofumpt -l)"; if [ -n "$$wrong" ]; then echo "not formatted (make format):"; echo "$$wrong"; exit 1; fi
+
+format: deps ## let gofumpt rewrite every file
+	@$(GOFILES) | xargs -0 .bin/gofumpt -w
+
+vet: ## go vet over every module, with each build tag of the root
+	@$(call each_module,vet,$(GO) vet ./...)
+	@$(GO) vet -tags invariants ./...
+
+lint: deps ## golangci-lint over every module
+	@$(call each_module,lint,"$(CURDIR)/.bin/golangci-lint" run --config "$(CURDIR)/.golangci.yml" ./...)
+
+unit: ## the tests beside the code
+	$(GO) test $(PARALLEL) $(TESTARGS) ./...
+
+invariants: ## the same with internal checks, poisoned memory and close-once
+	$(GO) test $(PARALLEL) -short -tags invariants $(TESTARGS) ./...
+
+race: ## the same under the race detector, with memory on the Go heap so that it sees every access
+	$(GO) test $(PARALLEL) -short -race $(TESTARGS) ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@scripts/fuzz $(FUZZTIME)
+
+fuzz-short: ## every fuzz target for a few seconds
+	@scripts/fuzz 5s
+
+test-arch: ## build and vet for arm64 and macOS; vet for a big-endian machine
+	@for target in linux/arm64 darwin/arm64 linux/s390x; do \
+		echo "vet $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...; \
+	done
+	@for target in linux/arm64 darwin/arm64; do \
+		echo "build $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) build -buildvcs=false -o /dev/null ./cmd/larder; \
+	done
+
+modules: ## build the modules of their own, with their benchmarks and tests
+	@$(call each_module,build,$(GO) build ./... && $(GO) test -run '^$$' ./... >/dev/null)
+
+blackbox: deps build ## drive the real binary with redis-cli, redis-benchmark and the clients of Go and Node
+	cd test && LARDER_BINARY="$(CURDIR)/bin/larder" $(GO) test -p 1 -count 1 $(TESTARGS) ./...
+
+clean: ## remove what was built, keep the tools
+	rm -rf bin
