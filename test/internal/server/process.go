@@ -62,7 +62,7 @@ func Start(tb testing.TB, flags ...string) *Process {
 		if len(flags) > 0 {
 			tb.Skipf("needs larder's own flags %q; LARDER_TEST_SERVER puts redis-server in its place", flags)
 		}
-		return Redis(tb)
+		return Redis(tb, "--enable-debug-command", "yes")
 	}
 	path := Binary(tb)
 	p := start(tb, func(dir string) (*Process, []string) {
