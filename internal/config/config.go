@@ -39,12 +39,13 @@ import (
 
 // A Config holds every setting of a server. The rows of Options document the fields.
 type Config struct {
-	Listen      string        // host:port of the Redis protocol
+	Listen      string        // host:port of the Redis protocol, or unix: and an absolute path
 	HTTP        string        // host:port of health and metrics; empty is off
 	Dir         string        // absolute path of the directory for files; empty is none
 	MaxMemory   bytesize.Size // bytes for records, index and everything that belongs to them
 	MaxValue    bytesize.Size // bytes of the largest value
 	Loops       int           // event loops; 0 lets the server choose
+	Reactor     string        // "auto" or "portable"
 	RequirePass Secret        // password for AUTH; empty is none
 	Databases   int           // numbers that SELECT takes
 	MaxClients  int           // connections
@@ -53,7 +54,7 @@ type Config struct {
 	LogFormat   string        // "text" or "json"
 	HugePages   string        // "auto" or "off"
 
-	// File is the path of the file that was read, empty when there was none.
+	// File is the path of the file that was read, as given; empty when there was none.
 	File string
 	// Warnings are remarks that stop nothing: variables that look like settings and are none.
 	Warnings []string

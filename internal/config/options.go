@@ -12,21 +12,21 @@ import (
 	"time"
 
 	"github.com/larder-cache/larder/internal/bytesize"
-	"github.com/larder-cache/larder/internal/memory"
+	"github.com/larder-cache/larder/internal/store"
 )
 
 // Limits of settings.
 const (
-	// MinMaxMemory and MaxMaxMemory are what the arena can be: enough slots for a mix of sizes, and what 32-bit cell
+	// MinMaxMemory and MaxMaxMemory are what a store can have: enough slots for a mix of sizes, and what 32-bit cell
 	// numbers can name.
-	MinMaxMemory = bytesize.Size(memory.MinLimit)
-	MaxMaxMemory = bytesize.Size(memory.MaxLimit)
+	MinMaxMemory = bytesize.Size(store.MinMaxMemory)
+	MaxMaxMemory = bytesize.Size(store.MaxMaxMemory)
 	// MaxMaxValue is the largest value of the Redis protocol.
 	MaxMaxValue = 512 * bytesize.MB
 	// MaxLoops is more than any machine gains from: a loop is an OS thread.
 	MaxLoops = 256
-	// MaxDatabases bounds what SELECT takes; a database costs nothing until it is used.
-	MaxDatabases = 10_000
+	// MaxDatabases is how many collections a store can have; a database costs nothing until it is used.
+	MaxDatabases = store.MaxCollections
 	// MaxMaxClients bounds the connections: each is a file descriptor.
 	MaxMaxClients = 1_000_000
 	// MaxSecret bounds a password.
@@ -61,8 +61,8 @@ func (o *Option) Env() string {
 var Options = []Option{
 	{
 		Name: "listen", Value: "HOST:PORT", Default: "127.0.0.1:6379",
-		Usage: "address of the Redis protocol; without a host it is 127.0.0.1, port 0 picks a free one",
-		set:   func(c *Config, s string) (err error) { c.Listen, err = address(s); return },
+		Usage: "address of the Redis protocol, or unix:PATH; without a host it is 127.0.0.1, port 0 picks a free one",
+		set:   func(c *Config, s string) (err error) { c.Listen, err = addressOrSocket(s); return },
 		get:   func(c *Config) string { return c.Listen },
 	},
 	{
@@ -116,6 +116,12 @@ var Options = []Option{
 			}
 			return strconv.Itoa(c.Loops)
 		},
+	},
+	{
+		Name: "reactor", Value: "KIND", Default: "auto",
+		Usage: "auto uses epoll on Linux, portable uses a goroutine for each connection as other systems do",
+		set:   func(c *Config, s string) (err error) { c.Reactor, err = oneOf(s, auto, "portable"); return },
+		get:   func(c *Config) string { return c.Reactor },
 	},
 	{
 		Name: "requirepass", Value: "PASSWORD", Default: "", Secret: true, Live: "requirepass",
@@ -217,6 +223,9 @@ func duration(text string, high time.Duration) (time.Duration, error) {
 	if v < 0 || v > high {
 		return 0, fmt.Errorf("%s is not between 0s and %s", text, high)
 	}
+	if v%time.Second != 0 {
+		return 0, fmt.Errorf("%s is not a whole number of seconds", text)
+	}
 	return v, nil
 }
 
@@ -246,6 +255,21 @@ func address(text string) (string, error) {
 		host = defaultHost
 	}
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
+}
+
+// SocketPrefix marks the path of a unix socket in the listen option.
+const SocketPrefix = "unix:"
+
+func addressOrSocket(text string) (string, error) {
+	path, socket := strings.CutPrefix(text, SocketPrefix)
+	if !socket {
+		return address(text)
+	}
+	if path == "" {
+		return "", fmt.Errorf("%q has no path after %s", text, SocketPrefix)
+	}
+	path, err := directory(path)
+	return SocketPrefix + path, err
 }
 
 // directory makes the path absolute. Load looks at the directory itself when all settings are known.
