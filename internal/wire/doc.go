@@ -8,7 +8,7 @@
 //	GET "hello" [CR] LF
 //
 // [Parser] reads them in place. The arguments are views into the caller's buffer; the parser copies nothing and, for
-// whole commands, allocates nothing. It is resumable: when the input ends inside a command it notes how far it came, as
+// whole commands, allocates nothing (quoted words of inline commands, typed by people, are copied). It is resumable: when the input ends inside a command it notes how far it came, as
 // offsets, because the caller may move the bytes before more arrive. Every way to split a stream gives the same commands
 // and the same error at the same place.
 //

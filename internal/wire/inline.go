@@ -40,50 +40,49 @@ func (p *Parser) inline(args [][]byte, in []byte) (out [][]byte, n int, err erro
 	}
 }
 
-// cutWord cuts the first word off a line. word is nil at the end of the line. A word without quotes is left as it is;
-// else its bytes move together, over its own quotes and escapes.
+// cutWord cuts the first word off a line; word is nil at the end of the line. A word without quotes is a view into the
+// line, any other a copy.
 func cutWord(line []byte) (word, rest []byte, ok bool) {
-	r := 0
-	for r < len(line) && isSpace(line[r]) {
-		r++
+	for len(line) > 0 && isSpace(line[0]) {
+		line = line[1:]
 	}
-	if r == len(line) || line[r] == 0 {
+	if len(line) == 0 || line[0] == 0 {
 		return nil, nil, true
 	}
-	start, w := r, r
-	var quote byte
-	for r < len(line) {
+	for i, b := range line {
+		switch {
+		case isSpace(b) || b == 0:
+			return line[:i:i], line[i:], true
+		case b == '"' || b == '\'':
+			return cutQuoted(line, i)
+		}
+	}
+	return line[:len(line):len(line)], nil, true
+}
+
+// cutQuoted is cutWord for a word whose first quote is line[at]. A quote that closes ends the word.
+func cutQuoted(line []byte, at int) (word, rest []byte, ok bool) {
+	quote := line[at]
+	word = append(make([]byte, 0, len(line)), line[:at]...)
+	for r := at + 1; r < len(line); r++ {
 		b := line[r]
 		switch {
-		case quote == 0 && (isSpace(b) || b == 0):
-			return line[start:w:w], line[r:], true
-		case quote == 0 && (b == '"' || b == '\''):
-			quote = b
-			r++
-			continue
-		case quote != 0 && b == 0:
+		case b == 0:
 			return nil, nil, false
 		case b == quote:
 			if r+1 < len(line) && line[r+1] != 0 && !isSpace(line[r+1]) {
 				return nil, nil, false
 			}
-			return line[start:w:w], line[r+1:], true
+			return word, line[r+1:], true
 		case quote == '"' && b == '\\':
 			b, r = unescape(line, r)
 		case quote == '\'' && b == '\\' && r+1 < len(line) && line[r+1] == '\'':
 			b = '\''
 			r++
 		}
-		if line[w] != b {
-			line[w] = b
-		}
-		w++
-		r++
+		word = append(word, b)
 	}
-	if quote != 0 {
-		return nil, nil, false
-	}
-	return line[start:w:w], nil, true
+	return nil, nil, false
 }
 
 // unescape reads the escape whose backslash is line[at] and returns its byte and the position of its last character.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/binary"
 	"math"
 	"unsafe"
 )
@@ -70,8 +71,8 @@ func (p *Parser) Need() int { return p.need }
 // an empty array, which Redis skips.
 //
 // in must start where the last call left off: at the same byte when it consumed nothing, else behind what it consumed.
-// The bytes may lie elsewhere in memory than before. Escapes in the quoted words of an inline command are resolved in
-// place.
+// The bytes may lie elsewhere in memory than before. Only the quoted words of an inline command are not views: they are
+// copied.
 func (p *Parser) Parse(args [][]byte, in []byte) (out [][]byte, n int, err error) {
 	if p.args > 0 {
 		return p.resume(args, in)
@@ -96,18 +97,21 @@ func (p *Parser) Parse(args [][]byte, in []byte) (out [][]byte, n int, err error
 	limit := p.limit()
 	base := len(args)
 	for i := count; i > 0; i-- {
-		if pos >= len(in) {
-			return p.suspend(args, base, in, int(count), pos, 0)
-		}
-		if in[pos] != '$' {
-			return args[:base], 0, expectedBulk(in[pos])
-		}
-		length, from, ok := number(in, pos+1)
-		if !ok || uint64(length) > uint64(limit) {
-			return args[:base], 0, p.badLength(length, ok)
-		}
-		if from == 0 {
-			return p.suspend(args, base, in, int(count), pos, 0)
+		length, from := shortHeader(in, pos)
+		if from == 0 || length > limit {
+			if pos >= len(in) {
+				return p.suspend(args, base, in, int(count), pos, 0)
+			}
+			if in[pos] != '$' {
+				return args[:base], 0, expectedBulk(in[pos])
+			}
+			length, from, ok = longNumber(in, pos+1)
+			if !ok || uint64(length) > uint64(limit) {
+				return args[:base], 0, p.badLength(length, ok)
+			}
+			if from == 0 {
+				return p.suspend(args, base, in, int(count), pos, 0)
+			}
 		}
 		to := from + int(length)
 		if to+2 > len(in) {
@@ -120,6 +124,30 @@ func (p *Parser) Parse(args [][]byte, in []byte) (out [][]byte, n int, err error
 		pos = to + 2
 	}
 	return args, pos, nil
+}
+
+// shortHeader reads the header of an argument of less than 1000 bytes when eight bytes of input are there: one load, and
+// no loop. from is 0 when the header is another one.
+func shortHeader(in []byte, pos int) (length int64, from int) {
+	if pos+8 > len(in) {
+		return 0, 0
+	}
+	const crlf = '\r' | '\n'<<8
+	w := binary.LittleEndian.Uint64(in[pos:])
+	a, b, c := w>>8&0xff-'0', w>>16&0xff-'0', w>>24&0xff-'0'
+	switch {
+	case byte(w) != '$' || a > 9:
+		return 0, 0
+	case uint16(w>>16) == crlf:
+		return int64(a), pos + 4
+	case a == 0 || b > 9:
+		return 0, 0
+	case uint16(w>>24) == crlf:
+		return int64(a*10 + b), pos + 5
+	case c > 9 || uint16(w>>32) != crlf:
+		return 0, 0
+	}
+	return int64(a*100 + b*10 + c), pos + 6
 }
 
 // suspend notes the state of the unfinished command: args[base:] are read, the header of the next argument starts at at,
