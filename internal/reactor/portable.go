@@ -1,0 +1,584 @@
+package reactor
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/larder-cache/larder/internal/netbuf"
+)
+
+const (
+	// portableBlock is the block that waits in a read of a silent connection. A connection that fills it reads into
+	// blocks of the usual size until it is silent again.
+	portableBlock = netbuf.MinBlock
+
+	// portablePieces and portableSend bound one write.
+	portablePieces = 64
+	portableSend   = 1 << 20
+
+	// acceptPause is how long accepting rests after a failure.
+	acceptPause = 100 * time.Millisecond
+)
+
+// portable is the implementation on the net package.
+type portable struct {
+	server   *Server
+	listener net.Listener
+	loops    []*virtualLoop
+	wg       sync.WaitGroup // the acceptor and the connections
+	quit     chan struct{}  // closed by stop
+	closed   chan struct{}
+	trimming atomic.Bool // a timer is set to trim the pool
+}
+
+// virtualLoop stands for a loop: its mutex is held during every call of the handler.
+type virtualLoop struct {
+	server  *Server
+	backend *portable
+	handler Handler
+	turns   TurnHandler
+	index   int
+
+	mu       sync.Mutex
+	blocks   *netbuf.Blocks
+	table    []*Conn
+	vacant   []int
+	current  *Conn // the one whose call of the handler is going on
+	stopping bool
+	counters counters
+
+	postMu  sync.Mutex // taken after mu, or alone
+	posted  []portablePost
+	running bool // a goroutine works on posted
+	ended   bool
+}
+
+// portablePost is a function to run on the loop: for a connection, unless it has closed, or for the loop itself.
+type portablePost struct {
+	p  *portableConn
+	fn func() // nil: resume
+}
+
+// portableConn is the connection's implementation. Its loop's mutex guards everything but the socket.
+type portableConn struct {
+	c    *Conn
+	conn net.Conn
+	loop *virtualLoop
+	slot int
+	size int // of the block to read into
+
+	changed sync.Cond
+	writing bool          // somebody is writing
+	sending netbuf.Output // what is being written
+	vector  [portablePieces][]byte
+}
+
+// newPortable returns the portable loops of a server, which accept from ln.
+func newPortable(s *Server, ln net.Listener) backend {
+	b := &portable{server: s, listener: ln, quit: make(chan struct{}), closed: make(chan struct{})}
+	for i := range s.opt.Loops {
+		b.loops = append(b.loops, &virtualLoop{
+			server: s, backend: b, handler: s.opt.Handler, turns: s.turns, index: i,
+			blocks: s.pool.NewBlocks(s.blockBudget()),
+		})
+	}
+	return b
+}
+
+func (b *portable) start() {
+	b.wg.Go(b.accept)
+	go func() {
+		b.wg.Wait()
+		for _, l := range b.loops {
+			l.end()
+		}
+		close(b.closed)
+	}()
+}
+
+func (b *portable) done() <-chan struct{} { return b.closed }
+
+func (b *portable) stop() {
+	close(b.quit)
+	_ = b.listener.Close()
+	for _, l := range b.loops {
+		l.each(func(c *Conn) { c.CloseAfterFlush() }, func() { l.stopping = true })
+	}
+}
+
+func (b *portable) abort() {
+	for _, l := range b.loops {
+		l.each(func(c *Conn) { c.fail(ErrShutdown) }, nil)
+	}
+}
+
+func (b *portable) run(i int, fn func()) bool { return b.loops[i].add(portablePost{fn: fn}) }
+
+func (b *portable) conns(i int) []*Conn { return b.loops[i].table }
+
+func (b *portable) counters(k *counters) {
+	for _, l := range b.loops {
+		l.mu.Lock()
+		l.counters.BytesMoved = l.blocks.Moved()
+		l.blocks.Publish()
+		k.add(&l.counters)
+		l.mu.Unlock()
+	}
+}
+
+// accept takes in connections and gives each to the next loop.
+func (b *portable) accept() {
+	for next := 0; ; next++ {
+		conn, err := b.listener.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			b.server.complain(err)
+			select {
+			case <-b.quit:
+				return
+			case <-time.After(acceptPause):
+			}
+			continue
+		}
+		b.welcome(conn, b.loops[next%len(b.loops)])
+	}
+}
+
+// welcome starts serving a connection, or turns it away when there are too many.
+func (b *portable) welcome(conn net.Conn, l *virtualLoop) {
+	s := b.server
+	if s.clients.Add(1) > s.maxClients.Load() {
+		s.clients.Add(-1)
+		s.rejected.Add(1)
+		_ = conn.SetDeadline(time.Now().Add(acceptPause))
+		_, _ = conn.Write([]byte(RefusalMaxClients))
+		_ = conn.Close()
+		return
+	}
+	remote, local := conn.RemoteAddr().String(), conn.LocalAddr().String()
+	switch conn := conn.(type) {
+	case *net.TCPConn:
+		d := s.opt.KeepAlive
+		_ = conn.SetKeepAliveConfig(net.KeepAliveConfig{Enable: d > 0, Idle: d, Interval: max(d/3, time.Second), Count: 3})
+	case *net.UnixConn:
+		local += ":0"
+		remote = local
+	}
+	p := &portableConn{c: s.newConn(remote, local), conn: conn, loop: l, size: portableBlock}
+	p.changed.L = &l.mu
+	p.c.host = p
+	p.c.loop = int32(l.index)
+	p.c.out.Bind(l.blocks)
+	p.sending.Bind(l.blocks)
+	b.wg.Go(p.run)
+}
+
+// each calls first and then fn for every open connection, on the loop.
+func (l *virtualLoop) each(fn func(*Conn), first func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if first != nil {
+		first()
+	}
+	for _, c := range l.table {
+		if c != nil {
+			fn(c)
+		}
+	}
+}
+
+// call runs fn, which calls the handler for c, as a turn. The loop's mutex is held.
+func (l *virtualLoop) call(c *Conn, fn func()) {
+	l.current = c
+	l.counters.Turns++
+	if l.turns != nil {
+		l.turns.BeginTurn(l.index)
+	}
+	fn()
+	if l.turns != nil {
+		l.turns.EndTurn(l.index)
+	}
+	l.current = nil
+	if l.server.pool.Free() > 0 {
+		l.backend.trim()
+	}
+}
+
+// trim lets the pool drop blocks that nobody needs, once a second while it has any.
+func (b *portable) trim() {
+	if !b.trimming.CompareAndSwap(false, true) {
+		return
+	}
+	time.AfterFunc(slowTick, func() {
+		b.server.pool.Trim()
+		b.trimming.Store(false)
+		if b.server.pool.Free() > 0 {
+			b.trim()
+		}
+	})
+}
+
+// add appends to the posts and sees to it that somebody works on them. It returns false when the loop has ended.
+func (l *virtualLoop) add(p portablePost) bool {
+	l.postMu.Lock()
+	defer l.postMu.Unlock()
+	if l.ended {
+		return false
+	}
+	l.posted = append(l.posted, p)
+	if !l.running {
+		l.running = true
+		go l.runPosts()
+	}
+	return true
+}
+
+// runPosts runs what is posted until nothing is left.
+func (l *virtualLoop) runPosts() {
+	for {
+		l.postMu.Lock()
+		posts := l.posted
+		l.posted = nil
+		l.running = len(posts) > 0
+		l.postMu.Unlock()
+		if len(posts) == 0 {
+			return
+		}
+		for _, post := range posts {
+			l.mu.Lock()
+			l.runPost(post)
+			l.mu.Unlock()
+		}
+	}
+}
+
+// runPost runs one post. The loop's mutex is held.
+func (l *virtualLoop) runPost(post portablePost) {
+	if post.p == nil {
+		l.call(nil, post.fn)
+		return
+	}
+	c := post.p.c
+	switch {
+	case c.state&(stateClosing|stateGone) != 0:
+		return
+	case post.fn != nil:
+		l.call(nil, post.fn)
+	case c.state&statePaused != 0:
+		c.state &^= statePaused
+		if c.in.Len() > 0 {
+			c.state |= stateMore
+		}
+	}
+	post.p.attend(c)
+}
+
+// end lets the last posts run and gives the blocks back.
+func (l *virtualLoop) end() {
+	for {
+		l.postMu.Lock()
+		idle := !l.running && len(l.posted) == 0
+		l.ended = idle
+		l.postMu.Unlock()
+		if idle {
+			break
+		}
+		runtime.Gosched()
+	}
+	l.mu.Lock()
+	l.blocks.Close()
+	l.mu.Unlock()
+	l.server.pool.Trim()
+}
+
+// post implements host.
+func (p *portableConn) post(_ *Conn, fn func()) { p.loop.add(portablePost{p, fn}) }
+
+// attend implements host. The reader may sit in a read or wait for a change, and there may be nobody to write.
+func (p *portableConn) attend(c *Conn) {
+	if c == p.loop.current || c.state&stateGone != 0 {
+		return
+	}
+	switch {
+	case c.state&stateClosing != 0:
+		_ = p.conn.SetDeadline(past)
+	case c.state&stateFlushing != 0:
+		_ = p.conn.SetReadDeadline(past)
+		p.bound()
+	}
+	p.limit()
+	if c.out.Len() > 0 && !p.writing && c.state&stateClosing == 0 {
+		p.writing = true
+		go func() {
+			p.loop.mu.Lock()
+			defer p.loop.mu.Unlock()
+			p.write()
+		}()
+	}
+	p.changed.Broadcast()
+}
+
+// past is a deadline that has passed: it ends what waits on a socket.
+var past = time.Unix(1, 0)
+
+// bound starts the time that a closing connection has to write its output.
+func (p *portableConn) bound() {
+	if p.c.deadline == 0 {
+		d := p.loop.server.opt.CloseTimeout
+		p.c.deadline = p.loop.server.now() + int64(d)
+		_ = p.conn.SetWriteDeadline(time.Now().Add(d))
+	}
+}
+
+// waiting returns the bytes not yet written.
+func (p *portableConn) waiting() int64 { return int64(p.c.out.Len() + p.sending.Len()) }
+
+// run is the connection's goroutine: it reads, calls the handler and writes. The loop's mutex is held except in reads
+// and writes.
+func (p *portableConn) run() {
+	l, c := p.loop, p.c
+	l.mu.Lock()
+	if l.stopping {
+		// Never opened, so never reported as closed.
+		l.mu.Unlock()
+		p.hangUp()
+		return
+	}
+	p.enter()
+	l.call(c, func() { l.handler.Open(c) })
+	for p.step() {
+		// One read or one wait per step.
+	}
+	c.state |= stateGone
+	for p.writing {
+		_ = p.conn.SetDeadline(past)
+		p.changed.Wait()
+	}
+	err := c.closes(&l.counters)
+	polite := err == nil && c.state&stateFlushing != 0 && c.state&stateEnded == 0 && p.waiting() == 0 && !l.stopping
+	l.call(c, func() { l.handler.Closed(c, err) })
+	p.leave()
+	l.mu.Unlock()
+	if polite {
+		p.linger()
+	}
+	p.hangUp()
+}
+
+// step does the next thing for the connection and returns false when it is to be dropped.
+func (p *portableConn) step() bool {
+	l, c := p.loop, p.c
+	congested := p.waiting() >= l.server.opt.OutputPause
+	if c.state&stateFlushing != 0 {
+		p.bound()
+	}
+	p.limit()
+	switch {
+	case c.state&stateClosing != 0:
+		return false
+	case c.out.Len() > 0 && !p.writing:
+		p.writing = true
+		p.write()
+	case c.state&stateFlushing != 0:
+		if p.waiting() == 0 || (c.deadline != 0 && l.server.now() >= c.deadline) {
+			return false
+		}
+		p.changed.Wait()
+	case c.state&statePaused != 0:
+		p.changed.Wait()
+	case congested:
+		l.counters.Congestions++
+		p.changed.Wait()
+	case c.state&stateMore != 0:
+		c.state &^= stateMore
+		l.counters.BudgetStops++
+		p.deliver()
+		l.mu.Unlock()
+		runtime.Gosched()
+		l.mu.Lock()
+	case c.state&stateEnded != 0:
+		c.state |= stateFlushing
+	default:
+		p.read()
+	}
+	return true
+}
+
+// read reads once and hands the input to the handler.
+func (p *portableConn) read() {
+	l, c := p.loop, p.c
+	if d := l.server.opt.IdleTimeout; d > 0 {
+		_ = p.conn.SetReadDeadline(time.Now().Add(d))
+	}
+	space := c.in.Space(l.blocks, p.size, c.need)
+	if limit := max(l.server.opt.TurnBudget, portableBlock); len(space) > limit {
+		space = space[:limit]
+	}
+	l.mu.Unlock()
+	n, err := p.conn.Read(space)
+	l.mu.Lock()
+	l.counters.Reads++
+	l.counters.BytesIn += uint64(n)
+	p.size = portableBlock
+	if n == len(space) {
+		p.size = netbuf.InputBlock
+	}
+	c.in.Filled(n)
+	switch {
+	case c.state&(stateClosing|stateFlushing) != 0:
+		return
+	case err == nil:
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		// Without a word from the handler only the idle timeout sets a deadline.
+		c.fail(ErrIdle)
+	case errors.Is(err, io.EOF):
+		c.state |= stateEnded
+	default:
+		c.fail(err)
+	}
+	switch {
+	case c.in.Len() == 0:
+		c.in.Release(l.blocks)
+	case n == 0 || c.state&stateClosing != 0:
+	case c.state&statePaused != 0:
+		c.state |= stateMore
+	case c.in.Len() >= c.need:
+		p.deliver()
+	}
+}
+
+// deliver calls the handler with the unread input.
+func (p *portableConn) deliver() {
+	l, c := p.loop, p.c
+	c.need = 0
+	l.call(c, func() {
+		used, more := l.handler.Data(c, c.in.Bytes())
+		c.consume(l.blocks, used, more)
+	})
+}
+
+// write writes until nothing is left; the caller has set writing. The loop's mutex is held except during the writes
+// themselves.
+func (p *portableConn) write() {
+	l, c := p.loop, p.c
+	for c.state&stateClosing == 0 && p.waiting() > 0 {
+		if p.sending.Len() == 0 {
+			p.sending.Swap(&c.out)
+		}
+		pieces := clip(p.sending.Vector(p.vector[:0]), portableSend)
+		if c.state&stateFlushing == 0 {
+			_ = p.conn.SetWriteDeadline(deadlineIn(l.server.opt.StallTimeout))
+		}
+		l.mu.Unlock()
+		n, err := (*net.Buffers)(&pieces).WriteTo(p.conn)
+		l.mu.Lock()
+		l.counters.Writes++
+		l.counters.BytesOut += uint64(n)
+		p.sending.Consume(int(n))
+		p.limit()
+		switch {
+		case err == nil:
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			c.fail(err)
+		case c.state&stateFlushing != 0:
+			c.fail(nil)
+		case n == 0:
+			c.fail(ErrStalled)
+		}
+		p.changed.Broadcast()
+	}
+	clear(p.vector[:])
+	p.writing = false
+	p.changed.Broadcast()
+}
+
+// limit applies the limits on output.
+func (p *portableConn) limit() {
+	c, opt := p.c, &p.loop.server.opt
+	n := p.waiting()
+	switch {
+	case n > opt.OutputHard:
+		c.fail(ErrOutputLimit)
+	case n <= opt.OutputSoft:
+		c.above = 0
+	case c.above == 0:
+		c.above = p.loop.server.now()
+	case p.loop.server.now()-c.above >= int64(opt.OutputSoftFor):
+		c.fail(ErrOutputLimit)
+	}
+}
+
+// enter puts the connection into the loop's table.
+func (p *portableConn) enter() {
+	l := p.loop
+	if n := len(l.vacant) - 1; n >= 0 {
+		p.slot = l.vacant[n]
+		l.vacant = l.vacant[:n]
+		l.table[p.slot] = p.c
+		return
+	}
+	p.slot = len(l.table)
+	l.table = append(l.table, p.c)
+}
+
+// leave takes the connection out of the table and gives its blocks back.
+func (p *portableConn) leave() {
+	l := p.loop
+	l.table[p.slot] = nil
+	l.vacant = append(l.vacant, p.slot)
+	p.c.in.Release(l.blocks)
+	p.c.out.Release()
+	p.sending.Release()
+}
+
+// linger ends our side and throws away what the peer still sends, for a bounded time.
+func (p *portableConn) linger() {
+	half, ok := p.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	_ = p.conn.SetReadDeadline(time.Now().Add(lingerTime))
+	var trash [512]byte
+	for total := 0; total < lingerBytes; {
+		n, err := p.conn.Read(trash[:])
+		if err != nil {
+			return
+		}
+		total += n
+	}
+}
+
+// hangUp closes the socket.
+func (p *portableConn) hangUp() {
+	_ = p.conn.Close()
+	p.loop.server.clients.Add(-1)
+}
+
+// clip shortens pieces to at most limit bytes.
+func clip(pieces [][]byte, limit int) [][]byte {
+	for i, p := range pieces {
+		if len(p) >= limit {
+			pieces[i] = p[:limit]
+			return pieces[:i+1]
+		}
+		limit -= len(p)
+	}
+	return pieces
+}
+
+// deadlineIn returns the time after d; the zero time, which is no deadline, when d is beyond all reason.
+func deadlineIn(d time.Duration) time.Time {
+	const century = 100 * 365 * 24 * time.Hour
+	if d > century {
+		return time.Time{}
+	}
+	return time.Now().Add(d)
+}
