@@ -11,21 +11,28 @@ const (
 	errRewrite      = "ERR Rewriting config file: not supported, edit the file"
 )
 
-// configGet replies with a map of the settings whose names match one of the patterns, without regard to case.
+// configGet replies with a map of the settings whose names match one of the patterns, without regard to case. A pattern
+// without wildcards is echoed as it was written, as in Redis.
 func configGet(c *Client, args [][]byte) {
 	var found []*parameter
+	var names []string
 	for i := range parameters {
 		p := &parameters[i]
 		for _, pattern := range args[2:] {
-			if glob.Match(pattern, []byte(p.name), true) {
-				found = append(found, p)
-				break
+			if !glob.Match(pattern, []byte(p.name), true) {
+				continue
 			}
+			name := p.name
+			if equalFold(pattern, p.name) {
+				name = string(pattern)
+			}
+			found, names = append(found, p), append(names, name)
+			break
 		}
 	}
 	c.mapHeader(len(found))
-	for _, p := range found {
-		c.text(p.name)
+	for i, p := range found {
+		c.text(names[i])
 		c.text(p.get(c.server))
 	}
 }
@@ -58,7 +65,7 @@ func configSet(c *Client, args [][]byte) {
 			change, problem = p.set(c.server, string(pairs[i+1]))
 		}
 		if problem != "" {
-			c.fail("ERR CONFIG SET failed (possibly related to argument '" + p.name + "') - " + problem)
+			c.fail("ERR CONFIG SET failed (possibly related to argument '" + clip(pairs[i], maxEchoedName) + "') - " + problem)
 			return
 		}
 		seen[p] = true

@@ -20,13 +20,13 @@ var tableCommands = []Command{
 				run:        commandDocs,
 			},
 			{
-				Name: "getkeys", Arity: -3, Flags: FlagLoading | FlagStale, Group: "server", Since: "2.8.13",
+				Name: "getkeys", Arity: -4, Flags: FlagLoading | FlagStale, Group: "server", Since: "2.8.13",
 				Complexity: "O(N) where N is the number of arguments",
 				Summary:    "Reply with the keys in a command.",
 				run:        commandGetkeys,
 			},
 			{
-				Name: "getkeysandflags", Arity: -3, Flags: FlagLoading | FlagStale, Group: "server", Since: "7.0.0",
+				Name: "getkeysandflags", Arity: -4, Flags: FlagLoading | FlagStale, Group: "server", Since: "7.0.0",
 				Complexity: "O(N) where N is the number of arguments",
 				Summary:    "Reply with the keys in a command and what it does to them.",
 				run:        commandGetkeysandflags,

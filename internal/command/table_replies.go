@@ -84,7 +84,7 @@ func (c *Client) row(cmd *Command) {
 	}
 	c.set(0)
 	c.keySpecs(cmd)
-	c.array(len(cmd.Sub))
+	c.set(len(cmd.Sub))
 	for i := range cmd.Sub {
 		c.row(&cmd.Sub[i])
 	}
@@ -218,7 +218,7 @@ func (c *Client) docs(list []*Command) {
 	}
 }
 
-// commandList is COMMAND LIST [FILTERBY MODULE name | ACLCAT category | PATTERN pattern].
+// commandList is COMMAND LIST [FILTERBY MODULE name | ACLCAT category | PATTERN pattern]. Subcommands are named too.
 func commandList(c *Client, args [][]byte) {
 	keep := func(*Command) bool { return true }
 	switch {
@@ -240,19 +240,13 @@ func commandList(c *Client, args [][]byte) {
 		c.fail(errSyntax)
 		return
 	}
-	// Without a filter Redis names the commands alone, with one their subcommands too.
 	var names []string
-	for _, cmd := range listed() {
-		if keep(cmd) {
+	for _, cmd := range rows {
+		if cmd.Flags&FlagHidden == 0 && keep(cmd) {
 			names = append(names, cmd.full())
 		}
-		for i := range cmd.Sub {
-			if len(args) > 2 && keep(&cmd.Sub[i]) {
-				names = append(names, cmd.Sub[i].full())
-			}
-		}
 	}
-	c.set(len(names))
+	c.array(len(names))
 	for _, name := range names {
 		c.text(name)
 	}
