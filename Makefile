@@ -11,8 +11,8 @@ MAKEFLAGS += --no-print-directory
 GO       ?= go
 MODULES  := $(patsubst %/go.mod,%,$(wildcard go.mod bench/go.mod test/go.mod))
 MODULES  := $(patsubst go.mod,.,$(MODULES))
-VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null)
-LDFLAGS  := -s -w $(if $(VERSION),-X main.version=$(VERSION))
+COMMIT   := $(shell git rev-parse --short HEAD 2>/dev/null)
+LDFLAGS  := -s -w $(if $(COMMIT),-X main.commit=$(COMMIT))
 BUILD    := $(GO) build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)'
 GOFILES  := find . -name '*.go' -not -path './.bin/*' -not -path '*/node_modules/*' -print0
 FUZZTIME ?= 10s
