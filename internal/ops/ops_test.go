@@ -16,6 +16,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/larder-cache/larder/internal/command"
+	"github.com/larder-cache/larder/internal/reactor"
 	"github.com/larder-cache/larder/internal/store"
 )
 
@@ -123,7 +125,13 @@ func TestMetricsShowWhatTheStoreCounts(t *testing.T) {
 	}
 	c.Get(c.Hash([]byte("k1")), nil, []byte("k1"))
 	c.Get(c.Hash([]byte("no")), nil, []byte("no"))
-	_, base := start(t, Options{Sources: Sources{Store: s, Version: "v1.2.3"}})
+	_, base := start(t, Options{Sources: Sources{
+		Store: s, Version: "v1.2.3",
+		Reactor: func() reactor.Stats { return reactor.Stats{Loops: 3} },
+		Command: func() command.Stats {
+			return command.Stats{Commands: 9, ByCommand: []command.CommandStats{{Name: "config|set", Calls: 5, Failed: 2}, {Name: "get", Calls: 4}}}
+		},
+	}})
 	code, body := get(t, base+"/metrics")
 	if code != 200 {
 		t.Fatalf("%d %s", code, body)
@@ -135,6 +143,10 @@ func TestMetricsShowWhatTheStoreCounts(t *testing.T) {
 		`larder_collections 1`,
 		fmt.Sprintf("larder_memory_limit_bytes %v", float64(store.MinMaxMemory)),
 		`larder_build_info{version="v1.2.3"} 1`,
+		"larder_loops 3",
+		"larder_commands_total 9",
+		`larder_command_calls_total{command="get"} 4`,
+		`larder_command_failures_total{command="config|set"} 2`,
 	} {
 		if !strings.Contains(body, line+"\n") {
 			t.Errorf("no line %q in\n%s", line, body)
