@@ -136,7 +136,8 @@ func onOff(arg []byte) (on, ok bool) {
 }
 
 func clientInfo(c *Client, _ [][]byte) {
-	c.verbatim(c.describe(nil, time.Now()))
+	c.show()
+	c.verbatim(append(c.describe(nil, time.Now()), '\n'))
 }
 
 // clientList is CLIENT LIST [TYPE type] [ID id ...].

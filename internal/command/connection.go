@@ -28,8 +28,7 @@ func quitCommand(c *Client, _ [][]byte) {
 // stands in the lines of its request.
 func browserCommand(c *Client, _ [][]byte) {
 	c.server.log.Warn("HTTP request on the Redis port, connection closed", "client", c.conn.RemoteAddr())
-	c.stopped, c.closing = true, true
-	c.conn.Close()
+	c.close()
 }
 
 // resetCommand makes the connection like a new one.
