@@ -85,16 +85,16 @@ func (q *Input) grow(b *Blocks, need int) {
 
 // Filled appends the first n bytes of what Space returned.
 func (q *Input) Filled(n int) {
-	if invariants.Enabled {
-		invariants.Check(n >= 0 && n <= len(q.buf)-q.end, "%d bytes read into a tail of %d", n, len(q.buf)-q.end)
+	if invariants.Enabled && (n < 0 || n > len(q.buf)-q.end) {
+		invariants.Check(false, "%d bytes read into a tail of %d", n, len(q.buf)-q.end)
 	}
 	q.end += n
 }
 
 // Consume takes n bytes off the head. When nothing is left the block goes back to b.
 func (q *Input) Consume(b *Blocks, n int) {
-	if invariants.Enabled {
-		invariants.Check(n >= 0 && n <= q.Len(), "%d of %d bytes consumed", n, q.Len())
+	if invariants.Enabled && (n < 0 || n > q.Len()) {
+		invariants.Check(false, "%d of %d bytes consumed", n, q.Len())
 	}
 	q.off += n
 	if q.off == q.end {
