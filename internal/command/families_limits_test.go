@@ -147,7 +147,7 @@ func BenchmarkCommands(b *testing.B) {
 			}
 			var pipelines [][]byte
 			n := 0
-			for range 128 {
+			for range resident / depth / c.keys {
 				var in []byte
 				for range depth {
 					text := c.command

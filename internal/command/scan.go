@@ -15,7 +15,7 @@ const (
 	scanCount = 10
 	// MaxScanCount bounds COUNT, so that one call holds its loop for a few milliseconds at most. The cursor goes on from
 	// there.
-	MaxScanCount = 1 << 16
+	MaxScanCount = 16 << 10
 	// maxScanBytes ends a SCAN early whose keys are long.
 	maxScanBytes = 1 << 20
 	// keysInline is the most records that KEYS walks on the loop itself.
