@@ -77,6 +77,7 @@ type portableConn struct {
 	writing bool          // somebody is writing
 	sending netbuf.Output // what is being written
 	vector  [portablePieces][]byte
+	pieces  net.Buffers
 }
 
 // newPortable returns the portable loops of a server, which accept from ln.
@@ -195,14 +196,17 @@ func (l *virtualLoop) each(fn func(*Conn), first func()) {
 	}
 }
 
-// call runs fn, which calls the handler for c, as a turn. The loop's mutex is held.
-func (l *virtualLoop) call(c *Conn, fn func()) {
+// begin begins a turn in which the handler is called for c, or nil for none in particular. The loop's mutex is held.
+func (l *virtualLoop) begin(c *Conn) {
 	l.current = c
 	l.counters.Turns++
 	if l.turns != nil {
 		l.turns.BeginTurn(l.index)
 	}
-	fn()
+}
+
+// finish ends the turn.
+func (l *virtualLoop) finish() {
 	if l.turns != nil {
 		l.turns.EndTurn(l.index)
 	}
@@ -263,7 +267,9 @@ func (l *virtualLoop) runPosts() {
 // runPost runs one post. The loop's mutex is held.
 func (l *virtualLoop) runPost(post portablePost) {
 	if post.p == nil {
-		l.call(nil, post.fn)
+		l.begin(nil)
+		post.fn()
+		l.finish()
 		return
 	}
 	c := post.p.c
@@ -271,7 +277,9 @@ func (l *virtualLoop) runPost(post portablePost) {
 	case c.state&(stateClosing|stateGone) != 0:
 		return
 	case post.fn != nil:
-		l.call(nil, post.fn)
+		l.begin(nil)
+		post.fn()
+		l.finish()
 	case c.state&statePaused != 0:
 		c.state &^= statePaused
 		if c.in.Len() > 0 {
@@ -353,7 +361,9 @@ func (p *portableConn) run() {
 		return
 	}
 	p.enter()
-	l.call(c, func() { l.handler.Open(c) })
+	l.begin(c)
+	l.handler.Open(c)
+	l.finish()
 	for p.step() {
 		// One read or one wait per step.
 	}
@@ -364,7 +374,9 @@ func (p *portableConn) run() {
 	}
 	err := c.closes(&l.counters)
 	polite := err == nil && c.state&stateFlushing != 0 && c.state&stateEnded == 0 && p.waiting() == 0 && !l.stopping
-	l.call(c, func() { l.handler.Closed(c, err) })
+	l.begin(c)
+	l.handler.Closed(c, err)
+	l.finish()
 	p.leave()
 	l.mu.Unlock()
 	if polite {
@@ -376,7 +388,6 @@ func (p *portableConn) run() {
 // step does the next thing for the connection and returns false when it is to be dropped.
 func (p *portableConn) step() bool {
 	l, c := p.loop, p.c
-	congested := p.waiting() >= l.server.opt.OutputPause
 	if c.state&stateFlushing != 0 {
 		p.bound()
 	}
@@ -394,8 +405,7 @@ func (p *portableConn) step() bool {
 		p.changed.Wait()
 	case c.state&statePaused != 0:
 		p.changed.Wait()
-	case congested:
-		l.counters.Congestions++
+	case p.waiting() >= l.server.opt.OutputPause:
 		p.changed.Wait()
 	case c.state&stateMore != 0:
 		c.state &^= stateMore
@@ -459,26 +469,29 @@ func (p *portableConn) read() {
 func (p *portableConn) deliver() {
 	l, c := p.loop, p.c
 	c.need = 0
-	l.call(c, func() {
-		used, more := l.handler.Data(c, c.in.Bytes())
-		c.consume(l.blocks, used, more)
-	})
+	l.begin(c)
+	used, more := l.handler.Data(c, c.in.Bytes())
+	c.consume(l.blocks, used, more)
+	l.finish()
 }
 
 // write writes until nothing is left; the caller has set writing. The loop's mutex is held except during the writes
 // themselves.
 func (p *portableConn) write() {
 	l, c := p.loop, p.c
+	if p.waiting() >= l.server.opt.OutputPause {
+		l.counters.Congestions++
+	}
 	for c.state&stateClosing == 0 && p.waiting() > 0 {
 		if p.sending.Len() == 0 {
 			p.sending.Swap(&c.out)
 		}
-		pieces := clip(p.sending.Vector(p.vector[:0]), portableSend)
+		p.pieces = clip(p.sending.Vector(p.vector[:0]), portableSend)
 		if c.state&stateFlushing == 0 {
 			_ = p.conn.SetWriteDeadline(deadlineIn(l.server.opt.StallTimeout))
 		}
 		l.mu.Unlock()
-		n, err := (*net.Buffers)(&pieces).WriteTo(p.conn)
+		n, err := p.pieces.WriteTo(p.conn)
 		l.mu.Lock()
 		l.counters.Writes++
 		l.counters.BytesOut += uint64(n)

@@ -27,6 +27,7 @@ type script struct {
 	opened func(c *Conn)
 	closed func(c *Conn, err error)
 	budget int // frames per call of Data; 0 = all
+	excess int // how much more than there is Data says that it used
 
 	calls   atomic.Int64
 	inside  [8]atomic.Int32 // calls going on, per loop
@@ -65,6 +66,9 @@ func (s *script) Open(c *Conn) {
 func (s *script) Data(c *Conn, in []byte) (used int, more bool) {
 	defer s.enter(c)()
 	s.calls.Add(1)
+	if s.excess > 0 {
+		return len(in) + s.excess, false
+	}
 	for frames := 0; ; frames++ {
 		if c.Congested() || (s.budget > 0 && frames == s.budget) {
 			return used, true

@@ -205,7 +205,7 @@ func (l *loop) arm(c *Conn) {
 		mask |= unix.EPOLLOUT
 	}
 	if mask != c.mask {
-		if mask&^c.mask == unix.EPOLLOUT && mask&unix.EPOLLIN == 0 && c.state&(statePaused|stateEnded|stateFlushing) == 0 {
+		if c.mask&^mask&unix.EPOLLIN != 0 && c.Congested() {
 			l.counters.Congestions++
 		}
 		l.setMask(c, mask)

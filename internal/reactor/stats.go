@@ -30,7 +30,9 @@ type counters struct {
 	BytesOut    uint64
 	BytesMoved  uint64 // input bytes moved to make room
 	BudgetStops uint64 // turns in which a connection was stopped by its budget of bytes or the handler's
-	Congestions uint64 // times that a connection was not read because of its output
+	// Congestions is how often a connection was not read because of its output. The portable implementation mostly
+	// waits in the write itself, which is not counted.
+	Congestions uint64
 }
 
 // add adds other to k.
