@@ -65,7 +65,7 @@ func renamenxCommand(c *Client, args [][]byte) {
 // removed: when memory is short nothing is lost.
 func (c *Client) rename(keys [][]byte, replace bool) (found, done bool, err error) {
 	g := c.guard(keys, 1)
-	defer release(g)
+	defer g.Unlock()
 	if !g.Txn(0).Found() {
 		return false, false, nil
 	}
@@ -141,11 +141,11 @@ func moveCommand(c *Client, args [][]byte) {
 // copyTo copies a key of the current collection to a key of another, or moves it there. done is false when the source is
 // absent or the target present and not to be replaced.
 func (c *Client) copyTo(to *store.Collection, source, target []byte, replace, move bool) (done bool, err error) {
-	g := guards.Get().(*index.Guard)
+	g := &c.loop.guard
 	g.Add(c.db().Table, c.hash(source), source)
 	g.Add(to.Table, to.Hash(target), target)
 	g.Lock()
-	defer release(g)
+	defer g.Unlock()
 	if !g.Txn(0).Found() || !replace && g.Txn(1).Found() {
 		return false, nil
 	}

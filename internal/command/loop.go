@@ -1,6 +1,11 @@
 package command
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/larder-cache/larder/internal/glob"
+	"github.com/larder-cache/larder/internal/index"
+)
 
 const (
 	// windowCommands is how many commands are parsed before the first of them runs.
@@ -33,8 +38,10 @@ type loop struct {
 	window  [windowCommands]slot
 	scratch []byte
 	waste   []byte
-	now     int64 // ms since the epoch, 0 = not read in this window
-	turn    int64 // ms since the epoch when the loop's turn began, 0 = unknown
+	guard   index.Guard  // of the command on several keys that runs
+	pattern glob.Pattern // of the SCAN or KEYS that runs
+	now     int64        // ms since the epoch, 0 = not read in this window
+	turn    int64        // ms since the epoch when the loop's turn began, 0 = unknown
 
 	calls    []callCount // by id of the row, since the last publish
 	called   []int       // ids with calls

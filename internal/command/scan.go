@@ -2,7 +2,6 @@ package command
 
 import (
 	"strconv"
-	"sync"
 
 	"github.com/larder-cache/larder/internal/glob"
 	"github.com/larder-cache/larder/internal/index"
@@ -34,8 +33,6 @@ const (
 	errReplyTooLong   = "ERR the keys exceed the largest reply, use SCAN"
 )
 
-var patterns = sync.Pool{New: func() any { return new(glob.Pattern) }}
-
 // scanOptions are the words behind a cursor.
 type scanOptions struct {
 	count   int
@@ -56,8 +53,7 @@ func scanCommand(c *Client, args [][]byte) {
 		c.fail(refusal)
 		return
 	}
-	p := patterns.Get().(*glob.Pattern)
-	defer patterns.Put(p)
+	p := &c.loop.pattern
 	if p.Reset(o.match, false) != nil {
 		c.fail(errPatternTooLong)
 		return
@@ -130,9 +126,8 @@ func parseScanOptions(args [][]byte) (o scanOptions, refusal string) {
 // output because its length comes first. Keys that come or go meanwhile may be there or not. In a large collection the
 // walk goes on outside the loop: other clients do not wait for it.
 func keysCommand(c *Client, args [][]byte) {
-	p := patterns.Get().(*glob.Pattern)
+	p := &c.loop.pattern
 	if p.Reset(args[1], false) != nil {
-		patterns.Put(p)
 		c.fail(errPatternTooLong)
 		return
 	}
@@ -144,25 +139,21 @@ func keysCommand(c *Client, args [][]byte) {
 		} else {
 			c.array(0)
 		}
-		patterns.Put(p)
 		return
 	}
 	if db.Len() <= keysInline {
 		list, n, refusal := gatherKeys(db, p, c.scratch())
-		patterns.Put(p)
 		c.keys(list, n, refusal)
 		c.keepScratch(list)
 		return
 	}
+	// The loop goes on to use its pattern; the walk takes this one away.
+	own := new(glob.Pattern)
+	*own, *p = *p, glob.Pattern{}
 	var list []byte
 	var n int
 	var refusal string
-	c.later(func() {
-		list, n, refusal = gatherKeys(db, p, nil)
-		patterns.Put(p)
-	}, func() {
-		c.keys(list, n, refusal)
-	})
+	c.later(func() { list, n, refusal = gatherKeys(db, own, nil) }, func() { c.keys(list, n, refusal) })
 }
 
 // keys replies with n keys that are RESP already, or with the refusal.

@@ -2,7 +2,6 @@ package command
 
 import (
 	"math"
-	"sync"
 
 	"github.com/larder-cache/larder/internal/index"
 )
@@ -16,9 +15,6 @@ const (
 )
 
 const errOffset = "ERR offset is out of range"
-
-// guards holds the guards of commands that change several keys in one step.
-var guards = sync.Pool{New: func() any { return new(index.Guard) }}
 
 // setCommand stores a value. Without options, and with a time alone, it is one call of the table; a condition, GET or
 // KEEPTTL needs the key locked.
@@ -157,7 +153,7 @@ func msetCommand(c *Client, args [][]byte) {
 	for i := 0; i < len(args)/2 && err == nil; i++ {
 		err = g.Txn(i).Put(args[2*i+2], 0, 0)
 	}
-	release(g)
+	g.Unlock()
 	if err != nil {
 		c.failErr(err)
 		return
@@ -185,14 +181,13 @@ func msetnxCommand(c *Client, args [][]byte) {
 			}
 		}
 	}
-	release(g)
+	g.Unlock()
 	c.changed(free, err)
 }
 
-// guard locks every step-th argument of args, a key of the current collection, until release.
+// guard locks every step-th argument of args, a key of the current collection. The caller unlocks.
 func (c *Client) guard(args [][]byte, step int) *index.Guard {
-	g := guards.Get().(*index.Guard)
-	db := c.db()
+	g, db := &c.loop.guard, c.db()
 	for i := 0; i < len(args); i += step {
 		h := db.Hash(args[i])
 		db.Touch(h)
@@ -200,11 +195,6 @@ func (c *Client) guard(args [][]byte, step int) *index.Guard {
 	}
 	g.Lock()
 	return g
-}
-
-func release(g *index.Guard) {
-	g.Unlock()
-	guards.Put(g)
 }
 
 // changed replies 1 when a write took place and 0 when its condition did not hold, or the error of the write.
