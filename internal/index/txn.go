@@ -15,6 +15,7 @@ type Txn struct {
 	h      uint64
 	key    []byte
 	s      spot
+	stale  bool // s is from before a put
 	closed bool
 }
 
@@ -44,7 +45,10 @@ func (x *Txn) Unlock() {
 }
 
 // Found reports whether the key has a record that is not expired.
-func (x *Txn) Found() bool { return x.s.rec != nil && !x.s.expired }
+func (x *Txn) Found() bool {
+	x.look()
+	return x.s.rec != nil && !x.s.expired
+}
 
 // Info describes the record; the zero Info when there is none.
 func (x *Txn) Info() Info {
@@ -145,11 +149,19 @@ func (x *Txn) put(value []byte, expireAt int64, flags uint64) error {
 	if x.closed {
 		return ErrClosed
 	}
+	x.look()
 	if err := x.t.put(x.ln, &x.s, x.h, x.key, value, expireAt, flags); err != nil {
 		return err
 	}
-	x.s = x.t.seek(x.ln, x.h, x.key)
+	x.stale = true
 	return nil
+}
+
+// look finds the record again after a put. Most callers are done then, so it waits until it is asked.
+func (x *Txn) look() {
+	if x.stale {
+		x.s, x.stale = x.t.seek(x.ln, x.h, x.key), false
+	}
 }
 
 // SetExpire changes the deadline only; 0 = never. A record that has none may need a larger cell: with ErrFull it stays as
@@ -281,6 +293,7 @@ func (x *Txn) writeLarge(hdr uint64, oldSize, off int, p []byte) error {
 
 // Delete removes the record and reports whether there was one.
 func (x *Txn) Delete() bool {
+	x.look()
 	if x.s.rec == nil {
 		return false
 	}
