@@ -61,8 +61,9 @@ func TestThePasswordGuardsEveryCommand(t *testing.T) {
 	} {
 		c.Want(`-"NOAUTH Authentication required."`, strings.Fields(command)...)
 	}
-	c.Want(`-"NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"`,
-		"HELLO", "3")
+	if r := c.Do("HELLO", "3"); !strings.HasPrefix(r.Text, "NOAUTH HELLO must be called with the client already authenticated") {
+		t.Errorf("HELLO 3 without a password: %s", r)
+	}
 	const wrong = `-"WRONGPASS invalid username-password pair or user is disabled."`
 	c.Want(wrong, "AUTH", "wrong-guess-1")
 	c.Want(wrong, "AUTH", "default", "wrong-guess-2")

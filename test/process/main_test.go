@@ -29,7 +29,7 @@ func run(t *testing.T, env []string, args ...string) (code int, stdout, stderr s
 	defer cancel()
 	cmd := exec.CommandContext(ctx, server.Binary(t), args...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = server.Environment(env...)
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

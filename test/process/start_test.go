@@ -80,7 +80,7 @@ func TestVersionIsPrinted(t *testing.T) {
 func TestTheStartIsOneLogLine(t *testing.T) {
 	t.Parallel()
 	p := server.Start(t, "--max-memory", "64mb", "--loops", "1")
-	log := p.Log()
+	log := p.LogLines(t, 1)
 	if strings.Count(log, "\n") != 1 {
 		t.Errorf("the log has more or less than one line after the start:\n%s", log)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -129,6 +130,7 @@ func (p *Process) launch(tb testing.TB, args []string) {
 	p.done = make(chan struct{})
 	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Dir = p.Dir
+	p.cmd.Env = Environment()
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	// A test process that dies takes its servers with it.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -139,6 +141,13 @@ func (p *Process) launch(tb testing.TB, args []string) {
 		p.err = p.cmd.Wait()
 		close(p.done)
 	}()
+}
+
+// Environment is this process's own without the settings of a larder, and with
+// more variables when given.
+func Environment(more ...string) []string {
+	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "LARDER_") })
+	return append(own, more...)
 }
 
 // waitReady connects until PING is answered. A refused connection comes back
@@ -191,6 +200,24 @@ func (p *Process) Port() string {
 
 // Log returns everything the process printed so far.
 func (p *Process) Log() string { return p.log.String() }
+
+// LogLines waits until the log has n whole lines and returns it. A line is
+// written a moment before or after the server answers.
+func (p *Process) LogLines(tb testing.TB, n int) string {
+	tb.Helper()
+	deadline := time.NewTimer(readyWithin)
+	defer deadline.Stop()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for strings.Count(p.Log(), "\n") < n {
+		select {
+		case <-deadline.C:
+			tb.Fatalf("the log has fewer than %d lines:\n%s", n, p.Log())
+		case <-tick.C:
+		}
+	}
+	return p.Log()
+}
 
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
