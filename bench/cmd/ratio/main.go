@@ -95,7 +95,7 @@ func (s settings) run() (held bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		print(op, kinds, columns)
+		show(op, kinds, columns)
 		for _, b := range bounds {
 			if verdict, ok := b.judge(op, kinds, columns); verdict != "" {
 				verdicts = append(verdicts, verdict)
@@ -148,7 +148,8 @@ func (s settings) alternate(op contender.Op, w *workload.Set, kinds []contender.
 	return columns, nil
 }
 
-func print(op contender.Op, kinds []contender.Kind, columns []column) {
+// show prints the rows of one operation.
+func show(op contender.Op, kinds []contender.Kind, columns []column) {
 	for i, kind := range kinds {
 		ratio := "1"
 		if i > 0 {

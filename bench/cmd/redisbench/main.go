@@ -18,7 +18,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -44,7 +43,7 @@ func main() {
 	var err error
 	if s.pipelines, err = depths(*pipelines); err == nil {
 		var held bool
-		if held, err = s.run(os.Stdout); err == nil && !held && *check {
+		if held, err = s.run(); err == nil && !held && *check {
 			os.Exit(1)
 		}
 	}
@@ -95,7 +94,7 @@ type step struct {
 	pipeline int
 }
 
-func (s settings) run(out io.Writer) (held bool, err error) {
+func (s settings) run() (held bool, err error) {
 	dir, err := os.MkdirTemp("", "larder-redisbench-")
 	if err != nil {
 		return false, err
@@ -142,7 +141,9 @@ func (s settings) run(out io.Writer) (held bool, err error) {
 			return false, fmt.Errorf("%s after the last round: %w", srv.name, err)
 		}
 	}
-	return s.report(out, servers, steps, figures), nil
+	text, held := s.report(servers, steps, figures)
+	fmt.Print(text)
+	return held, nil
 }
 
 // start builds larder when needed and starts both servers; larder comes first.

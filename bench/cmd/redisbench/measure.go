@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/csv"
 	"fmt"
-	"io"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -83,8 +82,9 @@ func parse(text string) (figure, error) {
 // depth.
 var bounds = map[int]float64{1: 1.00, 16: 0.55, 128: 0.35}
 
-// report prints the table and the verdicts.
-func (s settings) report(out io.Writer, servers []*process, steps []step, figures map[step][2][]figure) (held bool) {
+// report returns the table and the verdicts as text.
+func (s settings) report(servers []*process, steps []step, figures map[step][2][]figure) (text string, held bool) {
+	out := &strings.Builder{}
 	pinning := "not pinned"
 	if s.pin {
 		pinning = "server on core 0, client on core 1"
@@ -116,7 +116,7 @@ func (s settings) report(out io.Writer, servers []*process, steps []step, figure
 		}
 	}
 	fmt.Fprintf(out, "\n%s\n", strings.Join(verdicts, "\n"))
-	return held
+	return out.String(), held
 }
 
 // medians takes the median of each column by itself.
