@@ -5,6 +5,9 @@ import (
 	"github.com/larder-cache/larder/internal/wire"
 )
 
+// browserQuiet is how long, in milliseconds, the log stays quiet about browsers after a line about one.
+const browserQuiet = 60 * second
+
 // pingCommand replies with PONG or with its argument.
 func pingCommand(c *Client, args [][]byte) {
 	switch len(args) {
@@ -27,7 +30,10 @@ func quitCommand(c *Client, _ [][]byte) {
 // browserCommand closes the connection without a reply: a page that makes a browser post to this port must not run what
 // stands in the lines of its request.
 func browserCommand(c *Client, _ [][]byte) {
-	c.server.log.Warn("HTTP request on the Redis port, connection closed", "client", c.conn.RemoteAddr())
+	s := c.server
+	if now, last := s.clock.Now(), s.browserSeen.Load(); now-last >= browserQuiet && s.browserSeen.CompareAndSwap(last, now) {
+		s.log.Warn("HTTP request on the Redis port, connection closed", "client", c.conn.RemoteAddr())
+	}
 	c.close()
 }
 

@@ -2,7 +2,7 @@ package command
 
 import "github.com/larder-cache/larder/internal/reactor"
 
-var _ reactor.Handler = (*Server)(nil)
+var _ reactor.TurnHandler = (*Server)(nil)
 
 // Open starts the session of a connection.
 func (s *Server) Open(conn *reactor.Conn) {

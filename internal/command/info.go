@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"time"
@@ -142,11 +143,18 @@ func infoClients(w *infoWriter, s *Server) {
 
 func infoMemory(w *infoWriter, s *Server) {
 	st := s.store.Stats()
-	var heap runtime.MemStats
-	runtime.ReadMemStats(&heap)
+	heap := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
+	}
+	metrics.Read(heap)
+	peak := s.peakUsed.Load()
+	for st.Used > peak && !s.peakUsed.CompareAndSwap(peak, st.Used) {
+		peak = s.peakUsed.Load()
+	}
 	w.bytes("used_memory", st.Used)
 	w.bytes("used_memory_rss", residentBytes())
-	w.bytes("used_memory_peak", max(st.Committed, st.Used))
+	// The highest that any INFO has seen: nothing is measured in between.
+	w.bytes("used_memory_peak", max(peak, st.Used))
 	w.line("used_memory_overhead", st.Used-st.RecordBytes)
 	w.line("used_memory_dataset", st.RecordBytes)
 	w.bytes("maxmemory", st.MaxMemory)
@@ -156,8 +164,8 @@ func infoMemory(w *infoWriter, s *Server) {
 	w.line("committed_memory", st.Committed)
 	w.line("index_memory", st.IndexBytes)
 	w.line("page_tier", st.PageTier)
-	w.line("go_heap_memory", heap.HeapAlloc)
-	w.line("go_heap_reserved", heap.HeapSys-heap.HeapReleased)
+	w.line("go_heap_memory", heap[0].Value.Uint64())
+	w.line("go_runtime_memory", heap[1].Value.Uint64()-heap[2].Value.Uint64())
 }
 
 func ratio(a, b int64) string {

@@ -179,6 +179,14 @@ func TestKilledClientRunsNoFurtherCommand(t *testing.T) {
 	}
 	_, _ = victim.client.data(pipeline(t, "SET after 1"))
 	killer.expect("EXISTS after", ":0")
+	server.disconnect(victim.client)
+	server.disconnect(r.client)
+	other := dial(t, server)
+	killer.expect("CLIENT KILL TYPE normal", ":1")
+	other.posted()
+	if !other.peer.closed || killer.ended() {
+		t.Error("the caller is spared unless it says SKIPME no, nobody else is")
+	}
 }
 
 func TestProtocolErrorClosesOneConnection(t *testing.T) {
