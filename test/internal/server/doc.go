@@ -7,9 +7,10 @@
 // code 0 fails the test that started it, and its log is printed.
 //
 // Readiness is seen from outside: a server is ready when it accepts a
-// connection and answers PING. Two environment variables change what runs:
+// connection and answers PING. Environment variables change what runs:
 //
 //	LARDER_BINARY       use this binary; nothing is built
+//	LARDER_TEST_FLAGS   more flags of larder serve for every start
 //	LARDER_TEST_SERVER  "redis" puts redis-server in larder's place, to check
 //	                    the tests themselves against the reference
 package server

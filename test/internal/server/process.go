@@ -69,6 +69,7 @@ func Start(tb testing.TB, flags ...string) *Process {
 	p := start(tb, func(dir string) (*Process, []string) {
 		p := &Process{Addr: freeAddr(tb), HTTP: freeAddr(tb), Dir: dir}
 		args := []string{path, "serve", "--listen", p.Addr, "--http", p.HTTP, "--dir", dir}
+		args = append(args, strings.Fields(os.Getenv("LARDER_TEST_FLAGS"))...)
 		return p, append(args, flags...)
 	})
 	tb.Cleanup(func() {
