@@ -51,7 +51,6 @@ func (c *Client) nullArray()        { c.b = wire.AppendNullArray(c.grow(replyRoo
 func (c *Client) array(n int)       { c.b = wire.AppendArray(c.grow(replyRoom), n) }
 func (c *Client) set(n int)         { c.b = wire.AppendSet(c.grow(replyRoom), c.proto, n) }
 func (c *Client) mapHeader(n int)   { c.b = wire.AppendMap(c.grow(replyRoom), c.proto, n) }
-func (c *Client) double(v float64)  { c.b = wire.AppendDouble(c.grow(replyRoom), c.proto, v) }
 func (c *Client) verbatim(s []byte) { c.b = wire.AppendVerbatim(c.grow(len(s)+40), c.proto, "txt", s) }
 
 // raw replies with bytes that are RESP already.

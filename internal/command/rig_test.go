@@ -34,7 +34,6 @@ type rigPeer struct {
 	closed   bool // Close
 	flushing bool // CloseAfterFlush
 	need     int
-	wants    bool // Resume came
 }
 
 var rigIDs atomic.Uint64
