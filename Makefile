@@ -1,5 +1,5 @@
 # Everything a contributor runs. `make` lists it. A target works from a fresh clone: what it needs beyond Go is installed
-# by scripts/deps. Settings: ARGS for serve, FUZZTIME, SOAKTIME, BENCHARGS, TESTARGS.
+# by scripts/deps. Settings: ARGS for serve, FUZZTIME, SOAKTIME (seconds), BENCHARGS, TESTARGS.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,7 +16,7 @@ LDFLAGS  := -s -w $(if $(COMMIT),-X main.commit=$(COMMIT))
 BUILD    := $(GO) build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)'
 GOFILES  := find . -name '*.go' -not -path './.bin/*' -not -path '*/node_modules/*' -print0
 FUZZTIME ?= 10s
-SOAKTIME ?= 10m
+SOAKTIME ?= 600
 # Two packages at a time: more only makes tests that measure time wait for each other.
 PARALLEL := -p 2
 
@@ -27,7 +27,7 @@ each_module = for module in $(MODULES); do echo "$(1) ($$module)"; (cd "$$module
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-serve: build ## build and start a server on 127.0.0.1:6379 (ARGS='--http :9121' ...)
+serve: build ## build and start a server on 127.0.0.1:6379 (ARGS="--http :9121")
 	@exec bin/larder serve $(ARGS)
 
 build: ## build bin/larder
@@ -80,6 +80,16 @@ modules: ## build the modules of their own, with their benchmarks and tests
 
 blackbox: deps build ## drive the real binary with redis-cli, redis-benchmark and the clients of Go and Node
 	cd test && LARDER_BINARY="$(CURDIR)/bin/larder" $(GO) test -p 1 -count 1 $(TESTARGS) ./...
+
+soak: deps ## repeat random, stress, fuzz and black-box tests for SOAKTIME seconds
+	@scripts/soak $(SOAKTIME)
+
+bench: ## Get and Set against other caches for Go, then the cost of a garbage collection (BENCHARGS='-size 600 -g 1')
+	cd bench && $(GO) run ./cmd/ratio $(BENCHARGS)
+	cd bench && $(GO) run ./cmd/garbage
+
+bench-redis: deps build ## redis-benchmark against Larder and redis-server in turn (BENCHARGS='-scale 0.1')
+	cd bench && $(GO) run ./cmd/redisbench -larder "$(CURDIR)/bin/larder" $(BENCHARGS)
 
 clean: ## remove what was built, keep the tools
 	rm -rf bin
