@@ -110,7 +110,9 @@ func (b *Blocks) Put(block []byte) {
 		return
 	}
 	if invariants.Enabled {
-		invariants.Check(size == classSize(i), "block of %d bytes is not from this pool", size)
+		if size != classSize(i) {
+			invariants.Check(false, "block of %d bytes is not from this pool", size)
+		}
 		b.pool.guard.freed(unsafe.SliceData(block), size)
 	}
 	c := &b.class[i]

@@ -112,6 +112,7 @@ func (q *Input) Release(b *Blocks) {
 
 // check panics when an invariant of the queue is broken.
 func (q *Input) check() {
-	invariants.Check(q.off >= 0 && q.off <= q.end && q.end <= len(q.buf), "input off %d end %d of %d", q.off, q.end, len(q.buf))
-	invariants.Check(q.off != q.end || q.off == 0, "empty input at offset %d", q.off)
+	if q.off < 0 || q.off > q.end || q.end > len(q.buf) || (q.off == q.end && q.off != 0) {
+		invariants.Check(false, "input off %d end %d of %d", q.off, q.end, len(q.buf))
+	}
 }

@@ -72,8 +72,8 @@ func (o *Output) SetTail(b []byte) {
 
 // adopt replaces the open block by a copy of b, which grew out of it.
 func (o *Output) adopt(b []byte) {
-	if invariants.Enabled {
-		invariants.Check(len(b) >= len(o.tail), "tail of %d bytes replaced by %d", len(o.tail), len(b))
+	if invariants.Enabled && len(b) < len(o.tail) {
+		invariants.Check(false, "tail of %d bytes replaced by %d", len(o.tail), len(b))
 	}
 	next := append(o.blocks.Get(max(len(b), OutputBlock))[:0], b...)
 	o.n += len(b) - len(o.tail)
@@ -123,8 +123,8 @@ func (o *Output) Vector(v [][]byte) [][]byte {
 
 // Consume drops the first n unwritten bytes and gives the blocks that are written whole back.
 func (o *Output) Consume(n int) {
-	if invariants.Enabled {
-		invariants.Check(n >= 0 && n <= o.n, "%d of %d bytes written", n, o.n)
+	if invariants.Enabled && (n < 0 || n > o.n) {
+		invariants.Check(false, "%d of %d bytes written", n, o.n)
 	}
 	if n == o.n {
 		o.Release()

@@ -185,6 +185,16 @@ func TestVisitFromAHandlerDoesNotLock(t *testing.T) {
 	})
 }
 
+func TestStatsFromAHandlerDoesNotLock(t *testing.T) {
+	both(t, func(t *testing.T, portable bool) {
+		h := &script{do: func(c *Conn, _ []byte) { c.Out().Append(fmt.Appendf(nil, "%d clients\n", c.server.Stats().Clients)) }}
+		s := serve(t, h, Options{Portable: portable})
+		c := dial(t, s)
+		c.send("stats\n")
+		c.want("1 clients\n")
+	})
+}
+
 func TestShutdownWritesWhatIsOwed(t *testing.T) {
 	both(t, func(t *testing.T, portable bool) {
 		var closed atomic.Int64

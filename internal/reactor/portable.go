@@ -57,6 +57,7 @@ type virtualLoop struct {
 	posted  []portablePost
 	running bool // a goroutine works on posted
 	ended   bool
+	shown   counters // what Stats sees, so that a handler may ask for it
 }
 
 // portablePost is a function to run on the loop: for a connection, unless it has closed, or for the loop itself.
@@ -125,11 +126,10 @@ func (b *portable) conns(i int) []*Conn { return b.loops[i].table }
 
 func (b *portable) counters(k *counters) {
 	for _, l := range b.loops {
-		l.mu.Lock()
-		l.counters.BytesMoved = l.blocks.Moved()
-		l.blocks.Publish()
-		k.add(&l.counters)
-		l.mu.Unlock()
+		l.postMu.Lock()
+		shown := l.shown
+		l.postMu.Unlock()
+		k.add(&shown)
 	}
 }
 
@@ -211,9 +211,19 @@ func (l *virtualLoop) finish() {
 		l.turns.EndTurn(l.index)
 	}
 	l.current = nil
+	l.publish()
 	if l.server.pool.Free() > 0 {
 		l.backend.trim()
 	}
+}
+
+// publish shows the counters to Stats.
+func (l *virtualLoop) publish() {
+	l.counters.BytesMoved = l.blocks.Moved()
+	l.blocks.Publish()
+	l.postMu.Lock()
+	l.shown = l.counters
+	l.postMu.Unlock()
 }
 
 // trim lets the pool drop blocks that nobody needs, once a second while it has any.
@@ -378,6 +388,7 @@ func (p *portableConn) run() {
 	l.handler.Closed(c, err)
 	l.finish()
 	p.leave()
+	l.publish()
 	l.mu.Unlock()
 	if polite {
 		p.linger()
@@ -490,13 +501,15 @@ func (p *portableConn) write() {
 		if c.state&stateFlushing == 0 {
 			_ = p.conn.SetWriteDeadline(deadlineIn(l.server.opt.StallTimeout))
 		}
+		l.counters.Writes++
+		l.publish()
 		l.mu.Unlock()
 		n, err := p.pieces.WriteTo(p.conn)
 		l.mu.Lock()
-		l.counters.Writes++
 		l.counters.BytesOut += uint64(n)
 		p.sending.Consume(int(n))
 		p.limit()
+		l.publish()
 		switch {
 		case err == nil:
 		case !errors.Is(err, os.ErrDeadlineExceeded):

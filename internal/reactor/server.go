@@ -150,7 +150,7 @@ func (s *Server) Each(fn func(*Conn)) {
 	<-done
 }
 
-// Stats returns the totals. The loops' part is that of their last turns.
+// Stats returns the totals. The loops' part is that of their last turns. A handler may call it.
 func (s *Server) Stats() Stats {
 	st := Stats{
 		Loops:       s.opt.Loops,
