@@ -34,6 +34,8 @@ func TestEveryCommandChecksItsArgumentCount(t *testing.T) {
 					if args[0] == "CLIENT" && n == 0 && len(args) == 1 || args[0] == "HELLO" && word == "7" {
 						continue
 					}
+					// What an earlier command left could expire between the two servers.
+					p.do("FLUSHALL")
 					larder, redis := p.do(args...)
 					same := rules["kind"](larder, redis)
 					if redis.Error() {

@@ -37,6 +37,13 @@ var differences = []difference{
 		},
 	},
 	{
+		"an error line that repeats an argument does not end at a NUL byte in it",
+		func(args []string, larder, redis raw.Reply) bool {
+			return larder.Kind == '-' && redis.Kind == '-' && strings.HasPrefix(larder.Text, redis.Text) &&
+				strings.Contains(strings.Join(args, " "), "\x00")
+		},
+	},
+	{
 		"a SCAN cursor has no sign",
 		func(args []string, larder, _ raw.Reply) bool {
 			return strings.EqualFold(args[0], "SCAN") && len(args) > 1 && args[1] == "-1" && larder.Text == "ERR invalid cursor"

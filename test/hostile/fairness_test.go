@@ -147,6 +147,7 @@ func TestAnEnormousReplyIsCut(t *testing.T) {
 			open = false
 		default:
 			by.unharmed(replyBound)
+			open = !t.Failed()
 		}
 	}
 	eventually(t, "the memory of the client that was cut comes back", func() bool {
