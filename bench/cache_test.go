@@ -55,7 +55,7 @@ func BenchmarkCache(b *testing.B) {
 func operate(b *testing.B, op contender.Op, c contender.Cache, w *workload.Set, goroutines int) {
 	b.ReportAllocs()
 	b.ResetTimer()
-	hits, err := contender.Run(op, c, w, b.N, goroutines)
+	hits, err := contender.Run(op, c, w, 0, b.N, goroutines)
 	b.StopTimer()
 	c.Settle()
 	if err != nil {
@@ -106,7 +106,7 @@ func TestContendersKeepWhatTheyAreGiven(t *testing.T) {
 				t.Errorf("%.1f %% of the keys are kept within the budget", 100*kept)
 			}
 			for _, op := range contender.Ops {
-				hits, err := contender.Run(op, c, w, 4*n, 4)
+				hits, err := contender.Run(op, c, w, 0, 4*n, 4)
 				if err != nil {
 					t.Fatalf("%s: %v", op, err)
 				}

@@ -81,8 +81,15 @@ func TestASlowReaderIsCut(t *testing.T) {
 	if server.UnderTestIsRedis() {
 		t.Skip("redis-server has no output limit for normal clients; LARDER_TEST_SERVER puts it in larder's place")
 	}
-	t.Parallel()
-	p := server.Start(t)
+	for name, flags := range map[string][]string{"epoll": nil, "portable": {"--reactor", "portable"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			slowReader(t, server.Start(t, flags...))
+		})
+	}
+}
+
+func slowReader(t *testing.T, p *server.Process) {
 	by := watch(t, p)
 	by.c.Want(`+"OK"`, "SET", "big", strings.Repeat("x", mib))
 	by.before = p.Resident(t)

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/larder-cache/larder/bench/internal/contender"
@@ -36,8 +37,8 @@ var bounds = []bound{{contender.GetHit, 1.4}, {contender.SetOver, 1.2}}
 
 func main() {
 	var s settings
-	flag.IntVar(&s.rounds, "rounds", 9, "rounds; the medians are over these")
-	flag.IntVar(&s.n, "n", 2_000_000, "operations of one contender in one round")
+	flag.IntVar(&s.rounds, "rounds", 15, "rounds; the medians are over these")
+	flag.IntVar(&s.n, "n", 1_000_000, "operations of one contender in one round")
 	flag.IntVar(&s.keys, "keys", 500_000, "keys, each loaded before the first round")
 	flag.IntVar(&s.size, "size", 100, "bytes of a value")
 	flag.IntVar(&s.goroutines, "g", 2, "goroutines that operate at once")
@@ -63,6 +64,7 @@ type settings struct {
 // A column holds what one contender did in one operation.
 type column struct {
 	nanos  []float64 // per operation, one for each round
+	cpu    []float64 // nanoseconds on processors per operation, collector included
 	allocs []float64
 	hits   float64
 }
@@ -82,8 +84,8 @@ func (s settings) run() (held bool, err error) {
 			return false, err
 		}
 	}
-	fmt.Println("| operation | contender | ns per operation | larder's rate against it | allocations | hits |")
-	fmt.Println("|---|---|---:|---:|---:|---:|")
+	fmt.Println("| operation | contender | ns per operation | larder's rate against it | CPU ns per operation | allocations | hits |")
+	fmt.Println("|---|---|---:|---:|---:|---:|---:|")
 	held = true
 	var verdicts []string
 	for name := range strings.SplitSeq(s.ops, ",") {
@@ -128,9 +130,12 @@ func (s settings) alternate(op contender.Op, w *workload.Set, kinds []contender.
 			runtime.GC()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
+			busy := processorTime()
 			start := time.Now()
-			hits, err := contender.Run(op, caches[i], w, s.n, s.goroutines)
+			// Each round goes on in the order where the last one ended.
+			hits, err := contender.Run(op, caches[i], w, (round+1)*s.n/s.goroutines, s.n, s.goroutines)
 			took := time.Since(start)
+			busy = processorTime() - busy
 			runtime.ReadMemStats(&after)
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", kinds[i].Name, op, err)
@@ -141,6 +146,7 @@ func (s settings) alternate(op contender.Op, w *workload.Set, kinds []contender.
 			}
 			c := &columns[i]
 			c.nanos = append(c.nanos, float64(took.Nanoseconds())/float64(s.n))
+			c.cpu = append(c.cpu, float64(busy.Nanoseconds())/float64(s.n))
 			c.allocs = append(c.allocs, float64(after.Mallocs-before.Mallocs)/float64(s.n))
 			c.hits = hits
 		}
@@ -157,8 +163,8 @@ func show(op contender.Op, kinds []contender.Kind, columns []column) {
 		}
 		// A goroutine costs a few allocations in each round, which are not the
 		// cache's.
-		fmt.Printf("| %s | %s | %.1f | %s | %.2f | %.1f %% |\n", op, kind.Name, median(columns[i].nanos), ratio,
-			median(columns[i].allocs), 100*columns[i].hits)
+		fmt.Printf("| %s | %s | %.1f | %s | %.1f | %.2f | %.1f %% |\n", op, kind.Name, median(columns[i].nanos), ratio,
+			median(columns[i].cpu), median(columns[i].allocs), 100*columns[i].hits)
 	}
 }
 
@@ -187,6 +193,15 @@ func (b bound) judge(op contender.Op, kinds []contender.Kind, columns []column) 
 	}
 	return fmt.Sprintf("%s: %.2f times %s, the best rival, with %.2f allocations; promised are %.1f times and none: %s",
 		b.op, ratio, best, allocs, b.atLeast, word), ok
+}
+
+// processorTime is what the threads of this process spent on processors.
+func processorTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func median(list []float64) float64 {

@@ -30,10 +30,11 @@ const mixedEvery = 20
 // errFound says that an absent key was found.
 var errFound = errors.New("an absent key is found")
 
-// Run does n operations on goroutines at once and returns the share of reads
-// that found their key. A read's length is checked at once; its bytes are
-// verified by Kind.Verify before and after.
-func Run(op Op, c Cache, w *workload.Set, n, goroutines int) (hits float64, err error) {
+// Run does n operations on goroutines at once, beginning at start in the order
+// of accesses, and returns the share of reads that found their key. A read's
+// length is checked at once; its bytes are verified by Kind.Verify before and
+// after.
+func Run(op Op, c Cache, w *workload.Set, start, n, goroutines int) (hits float64, err error) {
 	var found, asked atomic.Int64
 	errs := make(chan error, goroutines)
 	var wg sync.WaitGroup
@@ -43,7 +44,7 @@ func Run(op Op, c Cache, w *workload.Set, n, goroutines int) (hits float64, err 
 			share++
 		}
 		wg.Go(func() {
-			f, a, err := run(op, c, w, share, g)
+			f, a, err := run(op, c, w, w.Order(start, g), share)
 			found.Add(int64(f))
 			asked.Add(int64(a))
 			if err != nil {
@@ -63,8 +64,7 @@ func Run(op Op, c Cache, w *workload.Set, n, goroutines int) (hits float64, err 
 }
 
 // run is one goroutine's share.
-func run(op Op, c Cache, w *workload.Set, n, goroutine int) (found, asked int, err error) {
-	order := w.Order(goroutine)
+func run(op Op, c Cache, w *workload.Set, order workload.Order, n int) (found, asked int, err error) {
 	buf := make([]byte, 0, w.Size+64)
 	for k := range n {
 		if op == GetMiss {

@@ -73,9 +73,9 @@ func cut(flat []byte, i int) []byte {
 	return flat[i*KeyBytes : (i+1)*KeyBytes : (i+1)*KeyBytes]
 }
 
-// Order returns the accesses, with a start of its own for each goroutine.
-func (s *Set) Order(goroutine int) Order {
-	return Order{set: s, at: goroutine * offsetPrime}
+// Order returns the accesses from a start on, which each goroutine has to itself.
+func (s *Set) Order(start, goroutine int) Order {
+	return Order{set: s, at: start + goroutine*offsetPrime}
 }
 
 // Order is an endless sequence of accesses.
