@@ -156,22 +156,22 @@ func TestEachVisitsEveryConnectionOnce(t *testing.T) {
 
 func TestVisitFromAHandlerDoesNotLock(t *testing.T) {
 	both(t, func(t *testing.T, portable bool) {
-		var s *Server
-		h := &script{}
+		var opened atomic.Int64
+		h := &script{opened: func(*Conn) { opened.Add(1) }}
 		h.do = func(c *Conn, _ []byte) {
 			c.Pause()
 			var n atomic.Int64
-			s.Visit(func(*Conn) { n.Add(1) }, func() {
+			c.server.Visit(func(*Conn) { n.Add(1) }, func() {
 				c.Post(func() { c.Out().Append(fmt.Appendf(nil, "%d clients\n", n.Load())) })
 				c.Resume()
 			})
 		}
-		s = serve(t, h, Options{Portable: portable, Loops: 2})
+		s := serve(t, h, Options{Portable: portable, Loops: 2})
 		clients := make([]*client, 10)
 		for i := range clients {
 			clients[i] = dial(t, s)
 		}
-		eventually(t, "all are open", func() bool { return s.Stats().Accepted == 10 })
+		eventually(t, "all are open", func() bool { return opened.Load() == 10 })
 		var wg sync.WaitGroup
 		for _, c := range clients {
 			wg.Go(func() {

@@ -13,17 +13,24 @@
 //	                  ├─ loop 1: epoll, eventfd, connections, netbuf.Blocks
 //	                  └─ …
 //
-// Each loop is a goroutine locked to its thread. Loop 0 also accepts and hands a connection to the loop that has the
-// fewest. One listening socket is used rather than one per loop with SO_REUSEPORT, which would let a second server
+// Each loop is one goroutine, which stays on one thread while it is busy and is not locked to it. Loop 0 also accepts
+// and hands a connection to the loop that has the fewest. One listening socket is used rather than one per loop with SO_REUSEPORT, which would let a second server
 // share the port unnoticed instead of failing with "address already in use".
 //
 // # A turn
 //
-//	epoll_wait → BeginTurn → for each ready connection: write what waits, read, Data, write → posted functions →
-//	connections with input left from the turn before → EndTurn → connections that others asked to flush or close
+//	epoll_wait → BeginTurn → for each ready connection: write what waits, read, Data, write; posted functions →
+//	connections with input left from the turn before → connections that others asked to flush or close → what is
+//	due by the clock → EndTurn
 //
 // Reads and writes go straight to the kernel by RawSyscall: the sockets do not block, so the Go scheduler need not
 // know. Only the wait does block and goes through Syscall, so that the garbage collector can stop the world meanwhile.
+//
+// Every few milliseconds the loop yields: a goroutine that never meets the scheduler is preempted by signals, and the
+// runtime's monitor thread wakes at its highest rate to do so. With 50 connections asking one request at a time, CPU per
+// request was 8.6 us so, 9.0 yielding on a locked thread, 9.5 on a locked thread without yielding and 9.8 with neither
+// (medians of twelve alternating runs on two busy cores; redis-server 10.9 in the same runs).
+//
 // Notification is level-triggered: a read that returned less than the space it had is not repeated, and whatever comes
 // later is reported by the next wait. So a request costs one receive and one send, and many share one wait.
 //
