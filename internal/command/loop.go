@@ -36,6 +36,7 @@ type slot struct {
 type loop struct {
 	args    [][]byte
 	window  [windowCommands]slot
+	hashes  [windowCommands]uint64 // of the first keys in the window
 	scratch []byte
 	waste   []byte
 	guard   index.Guard  // of the command on several keys that runs

@@ -63,7 +63,7 @@ func (c *Client) show() {
 // behind the last command.
 func (c *Client) fill(in []byte) (n, end int, err error) {
 	l := c.loop
-	args := l.args[:0]
+	args, hashed := l.args[:0], 0
 	limit := windowCommands
 	if !c.trusted {
 		// What AUTH decides holds for the bytes behind it.
@@ -85,10 +85,17 @@ func (c *Client) fill(in []byte) (n, end int, err error) {
 		s.cmd = byName.find(args[first])
 		if s.cmd != nil && s.cmd.hashed && first+1 < len(args) {
 			s.hash = c.current.Hash(args[first+1])
-			c.current.Touch(s.hash)
+			l.hashes[hashed] = s.hash
+			hashed++
 		}
 	}
 	l.args = args
+	if hashed > 1 {
+		// In a loop of their own the loads stand close together, so the processor has many of them under way at once.
+		for _, h := range l.hashes[:hashed] {
+			c.current.Touch(h)
+		}
+	}
 	return n, end, err
 }
 
