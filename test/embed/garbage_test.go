@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"runtime"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,24 +28,21 @@ func TestAGarbageCollectionDoesNotScanTheEntries(t *testing.T) {
 		}
 	}
 	var after runtime.MemStats
-	var walls, busy []time.Duration
+	var walls []time.Duration
 	for range runs {
-		cpu := processorTime(t)
 		start := time.Now()
 		runtime.GC()
 		walls = append(walls, time.Since(start))
-		busy = append(busy, processorTime(t)-cpu)
 	}
 	runtime.ReadMemStats(&after)
 	slices.Sort(walls)
-	slices.Sort(busy)
-	t.Logf("forced collections took %v to %v, median %v, and %v of processor time, with a heap of %d KiB",
-		walls[0], walls[runs-1], walls[runs/2], busy[runs/2], after.HeapAlloc>>10)
-	// On a busy machine a collection waits for a processor, which shows in the
-	// first figure alone. A collector that scanned the entries would take a
-	// thousand times the bound by either.
-	if wall, cpu := walls[runs/4], busy[runs/4]; min(wall, cpu) > bound {
-		t.Errorf("a forced collection took %v, and %v of processor time, allowed are %v", wall, cpu, bound)
+	t.Logf("forced collections took %v to %v, median %v, with a heap of %d KiB",
+		walls[0], walls[runs-1], walls[runs/2], after.HeapAlloc>>10)
+	// Other programs on the machine make most runs wait for a processor. The
+	// fastest did not wait; a collector that scanned the entries would take a
+	// second in that one too.
+	if walls[0] > bound {
+		t.Errorf("a forced collection took %v at best, allowed are %v", walls[0], bound)
 	}
 	// What the collector can see does not grow with the entries.
 	if after.HeapAlloc > 64<<20 {
@@ -55,14 +51,4 @@ func TestAGarbageCollectionDoesNotScanTheEntries(t *testing.T) {
 	if c.Len() != entries {
 		t.Errorf("Len is %d, want %d", c.Len(), entries)
 	}
-}
-
-// processorTime is what this process spent on processors so far.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
