@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"errors"
 	"time"
 
 	"github.com/larder-cache/larder/internal/netbuf"
@@ -148,14 +149,14 @@ func (c *Conn) consume(b *netbuf.Blocks, used int, more bool) {
 
 // closes reports whether err is a fault of the connection rather than the peer's orderly end, and counts it.
 func (c *Conn) closes(k *counters) error {
-	switch c.err {
-	case ErrOutputLimit:
+	switch {
+	case errors.Is(c.err, ErrOutputLimit):
 		k.OutputCut++
-	case ErrStalled:
+	case errors.Is(c.err, ErrStalled):
 		k.Stalled++
-	case ErrInputLimit:
+	case errors.Is(c.err, ErrInputLimit):
 		k.InputCut++
-	case ErrIdle:
+	case errors.Is(c.err, ErrIdle):
 		k.Idle++
 	}
 	k.Closed++

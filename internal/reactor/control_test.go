@@ -41,7 +41,9 @@ func TestPostAfterCloseIsDropped(t *testing.T) {
 		c := dial(t, s)
 		server := receiveIn(t, "Open", conn)
 		_ = c.Close()
-		receiveIn(t, "Closed", closed)
+		if err := receiveIn(t, "Closed", closed); err != nil {
+			t.Errorf("closed with %v", err)
+		}
 		server.Post(func() { t.Error("a function ran after the connection had closed") })
 		server.Resume()
 		done := make(chan struct{})
