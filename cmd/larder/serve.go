@@ -124,7 +124,7 @@ func (s *server) open() error {
 	if err != nil {
 		return err
 	}
-	handler := &handler{}
+	handler := &handler{heap: newHeapKeeper()}
 	s.reactor, err = reactor.Listen(c.Listen, reactor.Options{
 		Loops: loops(c.Loops), Handler: handler, Portable: c.Reactor == "portable", Logger: s.log,
 		// The command server refuses clients with the limit that CONFIG SET changes; this is the ceiling above it.
@@ -253,9 +253,6 @@ func loops(n int) int {
 	}
 	return max(1, runtime.GOMAXPROCS(0)/2)
 }
-
-// handler stands in for the command server until the port is known, which INFO shows. The reactor calls it from Serve on.
-type handler struct{ *command.Server }
 
 // stopSignals end the server. A hang-up that the parent chose to ignore (nohup) stays ignored.
 func stopSignals() []os.Signal {
