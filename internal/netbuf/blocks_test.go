@@ -171,16 +171,14 @@ func TestTrimDropsWhatIsNotNeeded(t *testing.T) {
 	// What is needed between two trims stays.
 	other := p.NewBlocks(0)
 	working := take(other, 8, MinBlock)
-	before := checkBooks(t, p, b, other)
 	for range 5 {
 		for _, block := range working {
 			other.Put(block)
 		}
-		p.Trim()
+		if n := p.Trim(); n != 0 {
+			t.Errorf("%d bytes in steady use were dropped", n)
+		}
 		working = take(other, 8, MinBlock)
-	}
-	if d := checkBooks(t, p, b, other).Since(before); d.Classes[0].Allocated != 0 {
-		t.Errorf("blocks in steady use were dropped: %+v", d.Classes[0])
 	}
 }
 

@@ -109,6 +109,17 @@ func TestBytesMoveOnlyWhenTheTailCannotHoldTheFrame(t *testing.T) {
 	}
 }
 
+func TestKnownFrameHasRoomForOneRead(t *testing.T) {
+	f := newFramed(1024)
+	f.feed(append(frame(800, 2), frame(400, 3)[:100]...))
+	if f.need != 400 {
+		t.Fatalf("a frame of %d is known, want 400", f.need)
+	}
+	if n := len(f.room()); n < 300 {
+		t.Errorf("room for %d bytes, the frame lacks 300", n)
+	}
+}
+
 func TestLargeFrameGrowsOnceAndGoesBack(t *testing.T) {
 	f := newFramed(4096)
 	large := frame(60_000, 1)

@@ -181,21 +181,32 @@ func TestLongOutputIsWrittenBeforeTheEnd(t *testing.T) {
 
 func TestCloseAfterFlushIsBounded(t *testing.T) {
 	both(t, func(t *testing.T, portable bool) {
-		closed := make(chan error, 1)
-		h := &script{
-			do: func(c *Conn, _ []byte) {
-				c.Out().Append(make([]byte, 32<<20))
-				c.CloseAfterFlush()
-			},
-			closed: func(_ *Conn, err error) { closed <- err },
+		for _, posted := range []bool{false, true} {
+			closed := make(chan error, 1)
+			conn := make(chan *Conn, 1)
+			h := &script{
+				do: func(c *Conn, _ []byte) {
+					c.Out().Append(make([]byte, 32<<20))
+					if !posted {
+						c.CloseAfterFlush()
+					}
+					conn <- c
+				},
+				closed: func(_ *Conn, err error) { closed <- err },
+			}
+			s := serve(t, h, Options{Portable: portable, CloseTimeout: 200 * time.Millisecond})
+			c := dial(t, s)
+			c.send("all\n")
+			server := receiveIn(t, "Data", conn)
+			if posted {
+				eventually(t, "the socket is full", func() bool { return s.Stats().Writes > 0 })
+				server.Post(server.CloseAfterFlush)
+			}
+			if err := receiveIn(t, "Closed", closed); err != nil {
+				t.Errorf("closed with %v", err)
+			}
+			eventually(t, "the blocks came back", func() bool { return s.Stats().Buffers.LargeBytes == 0 })
 		}
-		s := serve(t, h, Options{Portable: portable, CloseTimeout: 200 * time.Millisecond})
-		c := dial(t, s)
-		c.send("all\n")
-		if err := receiveIn(t, "Closed", closed); err != nil {
-			t.Errorf("closed with %v", err)
-		}
-		eventually(t, "the blocks came back", func() bool { return s.Stats().Buffers.LargeBytes == 0 })
 	})
 }
 
@@ -372,6 +383,27 @@ func TestPipelineWithoutEndDelaysNobody(t *testing.T) {
 		_ = greedy.Close()
 		<-done
 	})
+}
+
+func TestTurnBudgetEndsAnUnbrokenRead(t *testing.T) {
+	conn := make(chan *Conn, 1)
+	h := &script{opened: func(c *Conn) { conn <- c }, do: func(*Conn, []byte) {}}
+	s := serve(t, h, Options{Loops: 1, TurnBudget: 32 << 10})
+	c := dial(t, s)
+	server := receiveIn(t, "Open", conn)
+	hold, held := make(chan struct{}), make(chan struct{})
+	server.Post(func() {
+		close(held)
+		<-hold
+	})
+	receiveIn(t, "the loop", held)
+	const total = 256 << 10
+	c.send(strings.Repeat("a line without a reply, 32 bytes\n", total/33))
+	close(hold)
+	eventually(t, "all is read", func() bool { return s.Stats().BytesIn == total/33*33 })
+	if n := s.Stats().BudgetStops; n < 2 {
+		t.Errorf("stopped %d times in %d bytes with a budget of %d", n, total, 32<<10)
+	}
 }
 
 func TestMaxClients(t *testing.T) {
