@@ -144,7 +144,8 @@ func (c *Collection) All() iter.Seq2[[]byte, []byte] {
 		cursor, more := uint64(0), true
 		for more {
 			next, err := c.c.Scan(cursor, scanStep, true, func(k, v []byte, _ index.Info) bool {
-				more = yield(k, v)
+				// A stop may take a record more to take effect; the loop must not see it.
+				more = more && yield(k, v)
 				return more
 			})
 			cursor = next
@@ -155,8 +156,9 @@ func (c *Collection) All() iter.Seq2[[]byte, []byte] {
 
 // Scan walks on from cursor, 0 to begin with, until it gave about count records to fn, and returns the cursor to go on
 // with, 0 at the end. Cursors fit 31 bits and stay good while the collection grows. fn runs without a lock; its slices are
-// valid until it returns; ttl is the remaining time to live, 0 = none. When fn returns false the next call goes on
-// behind that record. It returns ErrCursor or ErrClosed.
+// valid until it returns; ttl is the remaining time to live, 0 = none. When fn returns false the walk stops, and the next
+// call goes on behind that record; in rare cases fn is called for a record more, which shares its cursor. It returns
+// ErrCursor or ErrClosed.
 func (c *Collection) Scan(cursor uint64, count int, fn func(key, value []byte, ttl time.Duration) bool) (next uint64, err error) {
 	return c.c.Scan(cursor, count, true, func(k, v []byte, in index.Info) bool {
 		return fn(k, v, c.remaining(in.ExpireAt))

@@ -53,10 +53,17 @@ func (g *Guard) Txn(i int) *Txn {
 
 // Unlock releases the lanes and forgets the keys.
 func (g *Guard) Unlock() {
+	wake := false
 	for _, ln := range g.lanes {
-		t := ln.table
 		ln.txn = Txn{}
-		t.unlock(ln)
+		wake, ln.wake = wake || ln.wake, false
+		ln.mu.Unlock()
+	}
+	if wake {
+		// Waking twice does no harm: which table's deadline came nearer is not kept.
+		for _, ln := range g.lanes {
+			ln.table.Wake()
+		}
 	}
 	clear(g.lanes)
 	clear(g.keys)

@@ -42,7 +42,6 @@ type lane struct {
 	table     *Table
 	number    uint8
 	txn       Txn
-	scratch   []byte // see scratchOf
 	magazines memory.Magazines
 	_         [64]byte
 }
@@ -117,8 +116,18 @@ func (t *Table) openLane(ln *lane, number uint8) error {
 	ln.capacity = firstDirectory
 	ln.route.Store(uint64(dir) << 32)
 	if !t.addSegment(ln) {
+		t.free(ln, dir)
+		ln.magazines.Flush(t.arena)
 		return ErrFull
 	}
-	ln.route.Store(uint64(ln.route.Load()>>32)<<32 | segmentBuckets)
+	ln.route.Store(ln.route.Load() | segmentBuckets)
 	return nil
+}
+
+// abandonLane undoes openLane for a table that nobody got.
+func (t *Table) abandonLane(ln *lane) {
+	dir := memory.Ref(ln.route.Load() >> 32)
+	t.free(ln, memory.Ref(*(*uint32)(t.arena.At(dir))))
+	t.free(ln, dir)
+	ln.magazines.Flush(t.arena)
 }

@@ -70,6 +70,15 @@ func (t *Table) piece(rec unsafe.Pointer, room int, payload, off int) []byte {
 	return bytesAt(t.arena.At(r), in, n)
 }
 
+// whole is piece under the lane's lock.
+func (t *Table) whole(rec unsafe.Pointer, h uint64, off int) []byte {
+	p := t.piece(rec, memory.SlotSize, payloadLen(h), off)
+	if p == nil {
+		panic("index: a large record with a reference to nowhere")
+	}
+	return p
+}
+
 func payloadLen(h uint64) int { return keyLen(h) + valueLen(h) }
 
 // payloadRead copies the payload from off into dst. It reports false for references that make no sense.
@@ -85,17 +94,18 @@ func (t *Table) payloadRead(rec unsafe.Pointer, room int, h uint64, dst []byte, 
 	return true
 }
 
-// payloadWrite copies src over the payload at off; a nil src with n > 0 writes zeros. The lane is locked.
+// payloadWrite copies src over the payload at off. The lane is locked, so every reference makes sense; if one did not, the
+// write would panic rather than turn for ever.
 func (t *Table) payloadWrite(rec unsafe.Pointer, h uint64, src []byte, off int) {
 	for len(src) > 0 {
-		n := copy(t.piece(rec, memory.SlotSize, payloadLen(h), off), src)
+		n := copy(t.whole(rec, h, off), src)
 		src, off = src[n:], off+n
 	}
 }
 
 func (t *Table) payloadZero(rec unsafe.Pointer, h uint64, off, n int) {
 	for n > 0 {
-		p := t.piece(rec, memory.SlotSize, payloadLen(h), off)
+		p := t.whole(rec, h, off)
 		p = p[:min(n, len(p))]
 		clear(p)
 		off, n = off+len(p), n-len(p)
@@ -118,7 +128,7 @@ func (t *Table) payloadEqual(rec unsafe.Pointer, room int, h uint64, key []byte)
 	return true
 }
 
-// allocLarge returns the head of a large record of klen and vlen bytes with all its chunks and an empty header, or 0.
+// allocLarge returns the head of a large record of payload bytes with all its chunks and an empty header, or 0.
 // Chunks that keep has in the same place and size are taken over; the caller must not free those with the old head.
 func (t *Table) allocLarge(ln *lane, payload int, keep unsafe.Pointer, kept chunking) memory.Ref {
 	c := chunkingOf(payload)

@@ -34,6 +34,8 @@ const (
 	// readSpins is how often, in all, a reader looks at an odd version before it takes the lane's lock: long enough for
 	// most writers, short enough for a writer that lost its processor.
 	readSpins = 2000
+	// cheapCopy is the longest value in bytes that is worth a second attempt without the lock.
+	cheapCopy = 64 << 10
 )
 
 // A wish is what a reader wants from a record.
@@ -53,6 +55,7 @@ type reading struct {
 	want     wish
 	grow     bool
 	info     Info
+	costly   bool // an attempt copied more than cheapCopy bytes in vain
 }
 
 // read answers r for key without a lock, or with the lane's lock after too many disturbed attempts.
@@ -76,6 +79,9 @@ func (t *Table) read(h uint64, key []byte, r *reading) Status {
 			}
 			if st, ok := t.attempt(ln, home, v, route, h, key, r); ok {
 				return st
+			}
+			if r.costly {
+				break
 			}
 		}
 	}
@@ -161,6 +167,7 @@ func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key [
 		copy(dst[base:], bytesAt(rec, at+from, to-from))
 	}
 	if !steady(home, v) {
+		r.costly = to-from > cheapCopy
 		return Missing, false
 	}
 	r.dst = dst
@@ -299,6 +306,7 @@ func (t *Table) Touch(h uint64) {
 	if b := t.bucketAt(route, bucketOf(h, buckets(route))); b != nil {
 		_ = atomic.LoadUint32(&b.version)
 	}
+	runtime.KeepAlive(t)
 }
 
 // Usage returns the memory of a key's record: its cells and its share of a bucket.

@@ -52,7 +52,8 @@ func New(arena *memory.Arena, clk *clock.Clock, o Options) (*Table, error) {
 	if o.MaxKey < 0 || o.MaxKey > MaxKey || o.MaxValue < 0 || o.MaxValue > MaxValue {
 		return nil, fmt.Errorf("index: MaxKey %d must be 1 to %d and MaxValue %d must be 1 to %d", o.MaxKey, MaxKey, o.MaxValue, MaxValue)
 	}
-	if err := arena.Charge(int64(unsafe.Sizeof(Table{}) + unsafe.Sizeof([Lanes]lane{}))); err != nil {
+	overhead := int64(unsafe.Sizeof(Table{}) + unsafe.Sizeof([Lanes]lane{}))
+	if err := arena.Charge(overhead); err != nil {
 		return nil, ErrFull
 	}
 	t := &Table{
@@ -61,12 +62,16 @@ func New(arena *memory.Arena, clk *clock.Clock, o Options) (*Table, error) {
 	}
 	t.wakeAt.Store(math.MaxInt64)
 	for i := range t.lanes {
-		ln := &t.lanes[i]
-		if err := t.openLane(ln, uint8(i)); err != nil {
-			// The few cells of the lanes before stay with the arena: a cache this full is about to be closed.
+		if err := t.openLane(&t.lanes[i], uint8(i)); err != nil {
+			for j := range i {
+				t.abandonLane(&t.lanes[j])
+			}
+			arena.Uncharge(overhead)
 			return nil, err
 		}
-		arena.Register(ln)
+	}
+	for i := range t.lanes {
+		arena.Register(&t.lanes[i])
 	}
 	return t, nil
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"strconv"
+	"sync"
 	"unsafe"
 
 	"github.com/larder-cache/larder/internal/memory"
@@ -187,10 +188,18 @@ func (x *Txn) SetExpire(expireAt int64) error {
 	if expireAt == 0 {
 		return nil
 	}
-	// The value moves by the width of the deadline: through the scratch, because cells may be the same.
-	value := append(x.t.scratchOf(x.ln), bytesAt(x.s.rec, prefix(hdr)+keyLen(hdr), valueLen(hdr))...)
+	// The value moves by the width of the deadline: through a scratch, because the cell may be the same.
+	b := scratches.Get().(*[]byte)
+	defer scratches.Put(b)
+	value := append((*b)[:0], bytesAt(x.s.rec, prefix(hdr)+keyLen(hdr), valueLen(hdr))...)
 	return x.put(value, expireAt, hdr&(recInteger|recPassive))
 }
+
+// scratches hold a value of any record in one cell.
+var scratches = sync.Pool{New: func() any {
+	b := make([]byte, 0, memory.MaxCell)
+	return &b
+}}
 
 // refresh looks at the record again after a change that left it in its place.
 func (x *Txn) refresh() {
@@ -198,39 +207,37 @@ func (x *Txn) refresh() {
 	x.s.expired = at != 0 && at <= x.t.clk.Now()
 }
 
-// scratchOf returns an empty buffer that holds any small record. It is the lane's while the lane is locked.
-func (t *Table) scratchOf(ln *lane) []byte {
-	if ln.scratch == nil {
-		ln.scratch = make([]byte, 0, memory.MaxCell)
-	}
-	return ln.scratch[:0]
-}
-
 // WriteAt writes p at off, with zeros between the value's end and off, keeps the deadline, and creates the key when it is
-// missing. A counter becomes a string.
+// missing. A counter becomes a string, a copy from a peer a record of our own.
 func (x *Txn) WriteAt(off int, p []byte) error {
 	if x.closed {
 		return ErrClosed
 	}
+	t := x.t
+	if len(x.key) > t.maxKey {
+		return ErrKeyTooLarge
+	}
 	old := x.Info()
-	if off < 0 || off > x.t.maxValue || len(p) > x.t.maxValue-off {
+	if off < 0 || off > t.maxValue || len(p) > t.maxValue-off {
 		return ErrValueTooLarge
 	}
 	size := max(old.Size, off+len(p))
-	if !x.Found() || x.s.hdr&recInteger != 0 {
-		value := make([]byte, size)
-		copy(value, x.Append(nil))
-		copy(value[off:], p)
-		return x.put(value, old.ExpireAt, old.Flags.bits()&recPassive)
+	hdr := uint64(size) | uint64(len(x.key))<<keyShift
+	if x.Found() {
+		hdr |= x.s.hdr & recExpiry
+	} else if x.s.rec != nil {
+		x.Delete() // its bytes and its deadline are the past
 	}
-	hdr := x.s.hdr&^0xFFFF_FFFF | uint64(size)
-	if small(keyLen(hdr), size, hdr&recExpiry != 0) > memory.MaxCell {
-		if x.s.hdr&recLarge != 0 {
-			return x.writeLarge(hdr, old.Size, off, p)
-		}
+	if small(len(x.key), size, hdr&recExpiry != 0) > memory.MaxCell {
 		hdr |= recLarge | recExpiry
 	}
-	if (hdr|x.s.hdr)&recLarge == 0 && fitsOver(x.s.hdr, hdr) {
+	if !x.Found() || x.s.hdr&recInteger != 0 {
+		return x.rewrite(hdr, old, off, p)
+	}
+	switch {
+	case hdr&x.s.hdr&recLarge != 0:
+		return x.writeLarge(hdr, old.Size, off, p)
+	case hdr&recLarge == 0 && fitsOver(x.s.hdr, hdr):
 		x.s.home.begin()
 		*(*uint64)(x.s.rec) = hdr
 		v := bytesAt(x.s.rec, prefix(hdr)+keyLen(hdr), size)
@@ -239,11 +246,42 @@ func (x *Txn) WriteAt(off int, p []byte) error {
 		x.s.home.end()
 		x.s.hdr = hdr
 		return nil
+	default:
+		return x.rewrite(hdr, old, off, p)
 	}
-	value := make([]byte, 0, size)
-	value = x.Append(value)[:size]
-	copy(value[off:], p)
-	return x.put(value, old.ExpireAt, old.Flags.bits()&recPassive)
+}
+
+// rewrite is WriteAt into new cells. The old value, if any, is a counter or lies in one cell; the new one may be large, and
+// is built in its place so that only its cells are needed.
+func (x *Txn) rewrite(hdr uint64, old Info, off int, p []byte) error {
+	t, ln := x.t, x.ln
+	b := scratches.Get().(*[]byte)
+	defer scratches.Put(b)
+	before := x.Append((*b)[:0])
+	size := valueLen(hdr)
+	var ref memory.Ref
+	if hdr&recLarge != 0 {
+		ref = t.allocLarge(ln, payloadLen(hdr), nil, chunking{})
+	} else {
+		ref = t.alloc(ln, small(len(x.key), size, hdr&recExpiry != 0))
+	}
+	if ref == 0 {
+		ln.refused++
+		return ErrFull
+	}
+	rec := t.arena.At(ref)
+	if hdr&recLarge == 0 {
+		t.fill(rec, hdr, x.key, nil, old.ExpireAt)
+		v := bytesAt(rec, prefix(hdr)+len(x.key), size)
+		clear(v[copy(v, before):])
+		copy(v[off:], p)
+	} else {
+		t.fill(rec, hdr, x.key, before, old.ExpireAt)
+		t.payloadZero(rec, hdr, len(x.key)+len(before), size-len(before))
+		t.payloadWrite(rec, hdr, p, len(x.key)+off)
+	}
+	x.stale = true
+	return t.publish(ln, &x.s, x.h, ref, hdr, old.ExpireAt)
 }
 
 // writeLarge is WriteAt for a record that is and stays large: chunks that keep their place are written in it.

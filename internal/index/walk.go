@@ -60,7 +60,8 @@ const keptGathering = 1 << 20
 // Scan walks on from cursor (0 starts) until it gave about count records to fn, and returns the cursor to go on with, 0
 // at the end. Every record that is there during the whole walk is given at least once; one that is given may be given
 // again. No lock is held in fn, which may change the table; key and value are its own only until it returns. With
-// values false no value is copied and fn gets nil. When fn returns false the next cursor goes on right after.
+// values false no value is copied and fn gets nil. When fn returns false the walk stops, after at most the few records (in
+// practice none) that share a cursor with that one, and the next cursor goes on right after.
 func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value []byte, info Info) bool) (uint64, error) {
 	if cursor > maxCursor {
 		return 0, ErrCursor
@@ -74,7 +75,7 @@ func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value [
 		}
 	}()
 	number, pos := uint32(cursor>>positionBits), uint32(cursor%positions)
-	given := 0
+	given, stopped := 0, false
 	for number < Lanes {
 		next, err := t.gather(g, &t.lanes[number], pos, values)
 		if err != nil {
@@ -86,14 +87,16 @@ func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value [
 				value = g.buf[f.key+f.keyLen : f.end]
 			}
 			given++
-			if !fn(g.buf[f.key:f.key+f.keyLen], value, f.info) {
-				if i+1 < len(g.recs) {
-					// Records at one position cannot be told apart: those at this one come again.
-					if p := g.recs[i+1].pos; p > f.pos {
-						return uint64(number)<<positionBits | uint64(p), nil
-					}
-				}
+			stopped = !fn(g.buf[f.key:f.key+f.keyLen], value, f.info) || stopped
+			if !stopped {
+				continue
+			}
+			if i+1 == len(g.recs) {
 				return t.cursor(number, next), nil
+			}
+			// Records at one position cannot be told apart by a cursor: a stop waits for the last of them.
+			if p := g.recs[i+1].pos; p > f.pos {
+				return uint64(number)<<positionBits | uint64(p), nil
 			}
 		}
 		if next >= positions {

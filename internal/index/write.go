@@ -48,7 +48,7 @@ func (t *Table) seek(ln *lane, h uint64, key []byte) spot {
 }
 
 // put stores key → value at the spot: over the record that stands there, or as a new one. flags are recInteger and
-// recPassive bits. On an error nothing changed. The spot is stale afterwards.
+// recPassive bits. On an error the table is as it was. After success the spot no longer says where the record stands.
 func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int64, flags uint64) error {
 	if len(key) > t.maxKey {
 		return ErrKeyTooLarge
@@ -63,6 +63,11 @@ func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int
 	size := small(len(key), len(value), expireAt != 0)
 	if size > memory.MaxCell {
 		hdr |= recLarge | recExpiry
+	}
+	if s.expired {
+		ln.expired++ // whatever happens now, it is gone
+		t.remove(ln, s)
+		s.expired = false
 	}
 	if s.rec != nil && fitsOver(s.hdr, hdr) {
 		before := expiryOld(s)
@@ -84,6 +89,12 @@ func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int
 		return ErrFull
 	}
 	t.fill(t.arena.At(ref), hdr, key, value, expireAt)
+	return t.publish(ln, s, h, ref, hdr, expireAt)
+}
+
+// publish makes a record that is complete the one of its key, in place of the one at the spot or as a new one. At the
+// ceiling, where a chain finds no overflow bucket, it frees it.
+func (t *Table) publish(ln *lane, s *spot, h uint64, ref memory.Ref, hdr uint64, expireAt int64) error {
 	if s.rec == nil {
 		if !t.insert(ln, s.home, tagOf(h), ref, expireAt) {
 			t.freeRecord(ln, ref, hdr)

@@ -16,7 +16,8 @@ type magazine struct {
 
 // Magazines are the private free stacks of one owner, whose lock protects them. The zero value is ready.
 type Magazines struct {
-	m [classCount]magazine
+	m    [classCount]magazine
+	held int // cells in all magazines
 }
 
 // Alloc returns a cell of class c, or 0 when the ceiling leaves none. The cell's contents are not defined.
@@ -28,6 +29,7 @@ func (g *Magazines) Alloc(a *Arena, c Class) Ref {
 	r := m.head
 	m.head = *(*Ref)(a.At(r))
 	m.n--
+	g.held--
 	h, off := a.locate(r)
 	i, _ := a.shapes[c].cellIndex(off)
 	old := h.inUse[i/64].Or(1 << (i % 64))
@@ -63,6 +65,7 @@ func (g *Magazines) Free(a *Arena, r Ref) {
 	*(*Ref)(a.At(r)) = m.head
 	m.head = r
 	m.n++
+	g.held++
 	if m.n >= 2*s.batch {
 		g.spill(a, c, int(m.n-s.batch))
 	}
@@ -73,14 +76,15 @@ func (g *Magazines) refill(a *Arena, c Class) bool {
 	most := max(a.shapes[c].batch, 1)
 	m.batch = min(max(1, m.batch*2), most)
 	head, n := a.take(c, int(m.batch))
-	if n == 0 && a.relieve(g) {
-		head, n = a.take(c, 1)
+	if n == 0 {
+		head, n = a.relieve(g, c)
 	}
 	if n == 0 {
 		a.refused.Add(1)
 		return false
 	}
 	m.head, m.n = head, uint16(n)
+	g.held += n
 	return true
 }
 
@@ -96,11 +100,15 @@ func (g *Magazines) spill(a *Arena, c Class, n int) {
 	}
 	m.head = *(*Ref)(a.At(last))
 	m.n -= uint16(n)
+	g.held -= n
 	a.put(c, head, n)
 }
 
 // Flush gives every cell back to its class.
 func (g *Magazines) Flush(a *Arena) (cells int) {
+	if g.held == 0 {
+		return 0 // the usual case when shortages follow each other
+	}
 	for c := range g.m {
 		n := int(g.m[c].n)
 		g.spill(a, Class(c), n)
@@ -111,12 +119,7 @@ func (g *Magazines) Flush(a *Arena) (cells int) {
 }
 
 // Held returns the cells that the magazines hold.
-func (g *Magazines) Held() (cells int) {
-	for c := range g.m {
-		cells += int(g.m[c].n)
-	}
-	return cells
-}
+func (g *Magazines) Held() int { return g.held }
 
 // An Owner holds magazines under a lock that can be tried.
 type Owner interface {
@@ -138,27 +141,28 @@ func (a *Arena) Register(o Owner) {
 	a.relief.mu.Unlock()
 }
 
-// relieve empties the magazines of self, whose lock the caller holds, and those of every owner that is not locked now.
-// It reports whether anything came back.
-func (a *Arena) relieve(self *Magazines) bool {
-	// One at a time: a second one would find empty magazines.
-	if !a.relief.mu.TryLock() {
-		return false
-	}
+// relieve empties the magazines of self, whose lock the caller holds, and those of every owner that is not locked now,
+// and tries again to get a cell of class c. It waits for a relief elsewhere, which waits for nobody: what that one frees
+// may be what is wanted here.
+func (a *Arena) relieve(self *Magazines, c Class) (Ref, int) {
+	a.relief.mu.Lock()
 	defer a.relief.mu.Unlock()
+	if head, n := a.take(c, 1); n > 0 {
+		return head, n
+	}
 	a.shortages.Add(1)
-	cells := self.Flush(a)
+	self.Flush(a)
 	for _, o := range a.relief.owners {
 		if o.Magazines() == self || !o.TryLock() {
 			continue
 		}
-		cells += o.Magazines().Flush(a)
+		o.Magazines().Flush(a)
 		o.Unlock()
 	}
-	for c := range a.classes {
-		a.classes[c].dropEmpty(a)
+	for k := range a.classes {
+		a.classes[k].dropEmpty(a)
 	}
-	return cells > 0
+	return a.take(c, 1)
 }
 
 const poisonByte = 0xDB

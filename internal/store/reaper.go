@@ -6,6 +6,9 @@ import (
 	"github.com/larder-cache/larder/internal/index"
 )
 
+// longestSleep is how long the reaper sleeps at most while some record has a deadline.
+const longestSleep = 24 * time.Hour
+
 // wakeReaper is called by tables when a deadline comes nearer than what the reaper waits for.
 func (s *Store) wakeReaper() {
 	select {
@@ -21,7 +24,9 @@ func (s *Store) reapLoop() {
 	for {
 		next := s.schedule()
 		if next != 0 {
-			timer.Reset(max(time.Duration(next-s.clk.Now())*time.Millisecond, 0))
+			// A deadline may lie farther away than a Duration reaches.
+			wait := min(max(next-s.clk.Now(), 0), longestSleep.Milliseconds())
+			timer.Reset(time.Duration(wait) * time.Millisecond)
 		} else {
 			timer.Stop()
 		}
