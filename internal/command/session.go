@@ -149,6 +149,16 @@ func (c *Client) protocolError(err error) {
 	c.close()
 }
 
+// excessive reports whether the reply that is being built is beyond the output limit; the connection is then cut at once,
+// before the rest of the reply takes memory too.
+func (c *Client) excessive() bool {
+	if limit := c.server.o.OutputHard; limit > 0 && int64(c.out.Len()) > limit && !c.closing {
+		c.stopped, c.closing = true, true
+		c.conn.Close()
+	}
+	return c.closing
+}
+
 // close runs no further command and closes the connection when the replies are written.
 func (c *Client) close() {
 	c.stopped, c.closing = true, true

@@ -18,7 +18,9 @@ func getCommand(c *Client, args [][]byte) {
 func mgetCommand(c *Client, args [][]byte) {
 	c.array(len(args) - 1)
 	c.each(args[1:], 1, func(_ *store.Collection, h uint64, pair [][]byte) {
-		c.value(h, pair[0])
+		if !c.excessive() {
+			c.value(h, pair[0])
+		}
 	})
 }
 

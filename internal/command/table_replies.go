@@ -58,7 +58,7 @@ func commandInfo(c *Client, args [][]byte) {
 		if cmd := findFull(name); cmd != nil {
 			c.row(cmd)
 		} else {
-			c.nullArray()
+			c.null()
 		}
 	}
 }
