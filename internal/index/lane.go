@@ -21,29 +21,41 @@ const (
 
 // A lane is an independent table of the keys whose top hash bits are its number.
 type lane struct {
+	laneFields
+	_ [laneSize - unsafe.Sizeof(laneFields{})]byte
+}
+
+// laneSize keeps the lines that readers load apart from those that writers of the lane before change.
+const laneSize = (unsafe.Sizeof(laneFields{}) + 2*lineSize - 1) &^ (lineSize - 1)
+
+// lineSize is that of a cache line.
+const lineSize = 64
+
+type laneFields struct {
 	// Read by Get. Changed by growth only.
 	route atomic.Uint64 // directory's memory.Ref << 32 | number of buckets
-	_     [56]byte
+	_     [lineSize - 8]byte
 
-	// Changed under mu.
-	mu        sync.Mutex
-	records   int64
-	expiring  int64
-	earliest  int64 // lower bound of the expiries in ms; 0 = nothing expires
-	overflow  int64 // overflow buckets
-	bytes     int64 // cells of records
-	index     int64 // cells of buckets and directories
+	// Changed under mu. What an overwrite in place touches is the lock alone; its line comes from another core often
+	// enough.
+	mu       sync.Mutex
+	wake     bool // a deadline came nearer than what the reaper waits for
+	number   uint8
+	earliest int64 // lower bound of the expiries in ms; 0 = nothing expires
+	records  int64
+	expiring int64
+	bytes    int64 // cells of records
+	overflow int64 // overflow buckets
+	index    int64 // cells of buckets and directories
+
 	segments  uint32
 	capacity  uint32 // segments that the directory holds
-	wake      bool   // a deadline came nearer than what the reaper waits for
 	splits    uint64
 	expired   uint64
 	refused   uint64
 	table     *Table
-	number    uint8
 	txn       Txn
 	magazines memory.Magazines
-	_         [64]byte
 }
 
 // TryLock, Unlock and Magazines make the lane a memory.Owner.

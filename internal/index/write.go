@@ -144,7 +144,9 @@ func (t *Table) fill(rec unsafe.Pointer, hdr uint64, key, value []byte, expireAt
 
 // account follows a change of a record: its deadline from before to after, its cells by grown bytes.
 func (t *Table) account(ln *lane, home *bucket, before, after, grown int64) {
-	ln.bytes += grown
+	if grown != 0 {
+		ln.bytes += grown
+	}
 	if before != 0 {
 		ln.expiring--
 	}
@@ -269,12 +271,13 @@ func (t *Table) lock(h uint64) (*lane, error) {
 
 // unlock releases the lane and wakes the reaper when a nearer deadline came in.
 func (t *Table) unlock(ln *lane) {
-	wake := ln.wake
+	if !ln.wake {
+		ln.mu.Unlock()
+		return
+	}
 	ln.wake = false
 	ln.mu.Unlock()
-	if wake {
-		t.Wake()
-	}
+	t.Wake()
 }
 
 // Set stores value under key until expireAt (milliseconds since the Unix epoch, 0 = for ever). key and value are copied.

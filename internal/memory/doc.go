@@ -17,8 +17,9 @@
 // slot would put the hot words of all slots into the same cache sets and would write to memory that was given back.
 //
 // Size classes are 8 bytes apart up to 256 bytes, then eight to a doubling up to 32 KiB, so at most one ninth of a cell
-// is lost to rounding; one more class is a whole slot. Larger things are built by the caller from several cells: there
-// are no runs of slots, and so no fragmentation of them.
+// is lost to rounding; one more class is a whole slot. Larger things are built by the caller from several cells, so no
+// run of neighbouring slots is ever needed. A slot changes its class only when it is empty: survivors of a random delete
+// keep theirs.
 //
 // # Algorithm
 //

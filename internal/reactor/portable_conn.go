@@ -196,6 +196,10 @@ func (p *portableConn) deliver() {
 	l.finish()
 }
 
+// stallLooks is how often within StallTimeout a write is looked at. A write that took some bytes and then none does not say
+// when it stopped: it counts as progress made at the last look.
+const stallLooks = 8
+
 // write writes until nothing is left; the caller has set writing. The loop's mutex is held except during the writes
 // themselves.
 func (p *portableConn) write() {
@@ -203,13 +207,14 @@ func (p *portableConn) write() {
 	if p.waiting() >= l.server.opt.OutputPause {
 		l.counters.Congestions++
 	}
+	idle := 0 // looks in a row without a byte taken
 	for c.state&stateClosing == 0 && p.waiting() > 0 {
 		if p.sending.Len() == 0 {
 			p.sending.Swap(&c.out)
 		}
 		p.pieces = clip(p.sending.Vector(p.vector[:0]), portableSend)
 		if c.state&stateFlushing == 0 {
-			_ = p.conn.SetWriteDeadline(deadlineIn(l.server.opt.StallTimeout))
+			_ = p.conn.SetWriteDeadline(deadlineIn(l.server.opt.StallTimeout/stallLooks))
 		}
 		l.counters.Writes++
 		l.publish()
@@ -222,12 +227,17 @@ func (p *portableConn) write() {
 		l.publish()
 		switch {
 		case err == nil:
+			idle = 0
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			c.fail(err)
 		case c.state&stateFlushing != 0:
 			c.fail(nil)
-		case n == 0:
-			c.fail(ErrStalled)
+		case n > 0:
+			idle = 0
+		default:
+			if idle++; idle == stallLooks {
+				c.fail(ErrStalled)
+			}
 		}
 		p.changed.Broadcast()
 	}
