@@ -214,7 +214,7 @@ func (p *portableConn) write() {
 		}
 		p.pieces = clip(p.sending.Vector(p.vector[:0]), portableSend)
 		if c.state&stateFlushing == 0 {
-			_ = p.conn.SetWriteDeadline(deadlineIn(l.server.opt.StallTimeout/stallLooks))
+			_ = p.conn.SetWriteDeadline(deadlineIn(l.server.opt.StallTimeout / stallLooks))
 		}
 		l.counters.Writes++
 		l.publish()
