@@ -149,7 +149,12 @@ func (t *Table) dropFirst(ln *lane, home *bucket) bool {
 	return false
 }
 
-const stripes = 32
+const (
+	stripeBits = 6
+	stripes    = 1 << stripeBits
+	// stackBits is the size of the smallest stack: a finer look would spread one goroutine, a coarser one join two.
+	stackBits = 11
+)
 
 // A stripe counts hits and misses of some goroutines, so that readers do not share a line.
 type stripe struct {
@@ -160,7 +165,7 @@ type stripe struct {
 // count notes a read. Goroutines spread over the stripes by where their stacks lie.
 func (t *Table) count(st Status) {
 	var mark byte
-	s := &t.counters[uint64(uintptr(unsafe.Pointer(&mark))>>12)*0x9E3779B97F4A7C15>>(64-5)]
+	s := &t.counters[uint64(uintptr(unsafe.Pointer(&mark))>>stackBits)*0x9E3779B97F4A7C15>>(64-stripeBits)]
 	if st == Found {
 		s.hits.Add(1)
 	} else {
