@@ -47,7 +47,6 @@ func (c *Client) int(n int64)       { c.b = wire.AppendInt(c.grow(replyRoom), n)
 func (c *Client) bulk(b []byte)     { c.b = wire.AppendBulk(c.grow(len(b)+32), b) }
 func (c *Client) text(s string)     { c.b = wire.AppendBulkString(c.grow(len(s)+32), s) }
 func (c *Client) null()             { c.b = wire.AppendNull(c.grow(replyRoom), c.proto) }
-func (c *Client) nullArray()        { c.b = wire.AppendNullArray(c.grow(replyRoom), c.proto) }
 func (c *Client) array(n int)       { c.b = wire.AppendArray(c.grow(replyRoom), n) }
 func (c *Client) set(n int)         { c.b = wire.AppendSet(c.grow(replyRoom), c.proto, n) }
 func (c *Client) mapHeader(n int)   { c.b = wire.AppendMap(c.grow(replyRoom), c.proto, n) }
