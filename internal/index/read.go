@@ -296,7 +296,7 @@ func (t *Table) Peek(h uint64, key []byte) (Info, bool) {
 	return r.info, st == Found
 }
 
-// Touch loads the line of the key's bucket, so that a read that follows soon finds it in the cache. Touching several
+// Touch asks for the line of the key's bucket, so that a read that follows soon finds it in the cache. Touching several
 // keys before reading them overlaps their cache misses.
 func (t *Table) Touch(h uint64) {
 	if lockedReads {
@@ -304,7 +304,7 @@ func (t *Table) Touch(h uint64) {
 	}
 	route := t.laneOf(h).route.Load()
 	if b := t.bucketAt(route, bucketOf(h, buckets(route))); b != nil {
-		_ = atomic.LoadUint32(&b.version)
+		prefetch(unsafe.Pointer(b))
 	}
 	runtime.KeepAlive(t)
 }

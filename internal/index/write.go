@@ -283,6 +283,7 @@ func (t *Table) unlock(ln *lane) {
 // Set stores value under key until expireAt (milliseconds since the Unix epoch, 0 = for ever). key and value are copied.
 // FlagInteger is not allowed here; counters are made by Add and PutInt.
 func (t *Table) Set(h uint64, key, value []byte, expireAt int64, fl Flags) error {
+	t.Touch(h) // the bucket's line comes while the lock's does
 	ln, err := t.lock(h)
 	if err != nil {
 		return err
