@@ -36,6 +36,10 @@ func (t *Table) seek(ln *lane, h uint64, key []byte) spot {
 				hi &= hi - 1
 			}
 			ref := b.ref(i)
+			// A writer needs the record's second line too, and waits for it when it ends its bracket.
+			if !lockedReads {
+				prefetch(unsafe.Add(t.arena.At(ref), lineSize))
+			}
 			if rec, hdr := t.match(ref, key); rec != nil {
 				s.at, s.ref, s.rec, s.hdr = entry{b, i}, ref, rec, hdr
 				at := expiryAt(rec, hdr)
