@@ -137,6 +137,35 @@ func TestCeilingIsKeptAndReliefFindsWhatMagazinesHold(t *testing.T) {
 	}
 }
 
+func TestAtTheCeilingACellComesFromALargerClassThatHasOne(t *testing.T) {
+	a := newArena(t, MinLimit)
+	var g Magazines
+	small, large := ClassFor(500), ClassFor(3000)
+	var last Ref
+	for r := g.Alloc(a, large); r != 0; r = g.Alloc(a, large) {
+		last = r
+	}
+	refused := a.Stats().Refused
+	if r := g.Alloc(a, small); r != 0 || a.Stats().Refused != refused+1 {
+		t.Fatalf("a full arena gives cell %d, %d refused", r, a.Stats().Refused)
+	}
+	g.Free(a, last)
+	r := g.Alloc(a, small)
+	if r == 0 || a.Size(a.ClassOf(r)) < 500 {
+		t.Fatalf("a cell of %d bytes is free, got %d", a.Size(large), r)
+	}
+	if g.Alloc(a, small) != 0 {
+		t.Fatal("a cell from nowhere")
+	}
+	g.Free(a, r)
+	if r := g.Alloc(a, large); r == 0 || a.ClassOf(r) != large {
+		t.Fatalf("the cell did not go back to its class: %d", r)
+	}
+	if s := a.Stats(); s.BadFrees != 0 {
+		t.Fatalf("%+v", s)
+	}
+}
+
 func TestChargeCountsAgainstTheCeiling(t *testing.T) {
 	a := newArena(t, MinLimit)
 	if err := a.Charge(MinLimit + 1); !errors.Is(err, ErrNoMemory) {

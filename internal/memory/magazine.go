@@ -20,12 +20,17 @@ type Magazines struct {
 	held int // cells in all magazines
 }
 
-// Alloc returns a cell of class c, or 0 when the ceiling leaves none. The cell's contents are not defined.
+// Alloc returns a cell of class c, or 0 when the ceiling leaves none; near the ceiling it may be of a larger class. The
+// cell's contents are not defined.
 func (g *Magazines) Alloc(a *Arena, c Class) Ref {
-	m := &g.m[c]
-	if m.head == 0 && !g.refill(a, c) {
-		return 0
+	if g.m[c].head == 0 && !g.refill(a, c) {
+		var ok bool
+		if c, ok = g.borrow(a, c); !ok {
+			a.refused.Add(1)
+			return 0
+		}
 	}
+	m := &g.m[c]
 	r := m.head
 	m.head = *(*Ref)(a.At(r))
 	m.n--
@@ -80,12 +85,29 @@ func (g *Magazines) refill(a *Arena, c Class) bool {
 		head, n = a.relieve(g, c)
 	}
 	if n == 0 {
-		a.refused.Add(1)
 		return false
 	}
 	m.head, m.n = head, uint16(n)
 	g.held += n
 	return true
+}
+
+// borrow finds a free cell for class c among the larger ones, smallest first: a slot serves one class until it is empty, so
+// at the ceiling a class without free cells may stand beside others that have plenty. It returns the class that has one
+// in its magazine now.
+func (g *Magazines) borrow(a *Arena, c Class) (Class, bool) {
+	for d := c + 1; d < wholeSlot; d++ {
+		m := &g.m[d]
+		if m.head == 0 {
+			head, n := a.take(d, 1)
+			m.head, m.n = head, uint16(n)
+			g.held += n
+		}
+		if m.head != 0 {
+			return d, true
+		}
+	}
+	return c, false
 }
 
 // spill gives the n topmost cells of class c back.
