@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -272,4 +273,37 @@ func FuzzFile(f *testing.F) {
 			t.Fatalf("%d faults on other than one line each: %q", len(faults), err)
 		}
 	})
+}
+
+func TestSocketPathMayBeFreeOrASocketAndNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(at("file"), []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(at("file"), at("link")); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", at("socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	long := at(strings.Repeat("x", maxSocketPath))
+	for path, want := range map[string]string{
+		long:         fmt.Sprintf("--listen: a socket's path has at most %d bytes, not %d", maxSocketPath, len(long)),
+		at("free"):   "",
+		at("socket"): "", // whether anybody listens on it shows when the server does
+		at("file"):   "--listen: " + at("file") + " is a regular file, not a socket",
+		at("link"):   "--listen: " + at("link") + " is a symbolic link, not a socket",
+		at("file/s"): "--listen: " + at("file") + ": not a directory",
+	} {
+		_, err := Load(Inputs{Flags: []Flag{{"listen", SocketPrefix + path}}})
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s gives %v; want %q", path, err, want)
+		}
+	}
+	if text, err := os.ReadFile(at("file")); err != nil || string(text) != "precious" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
 }

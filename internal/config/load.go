@@ -1,11 +1,8 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"sort"
 	"strings"
 )
@@ -44,6 +41,7 @@ func Load(in Inputs) (*Config, error) {
 	if c.File != "" {
 		c.loadFile(c.File, &faults)
 	}
+	understood := len(faults) == 0
 	for i := range Options {
 		o := &Options[i]
 		if text := env[o.Env()]; text != "" {
@@ -58,9 +56,8 @@ func Load(in Inputs) (*Config, error) {
 			faults.add("--"+f.Name, "unknown flag")
 		}
 	}
-	if len(faults) == 0 {
-		c.checkTogether(&faults)
-	}
+	c.checkTogether(understood, &faults)
+	c.checkPlaces(&faults)
 	if len(faults) > 0 {
 		return nil, faults
 	}
@@ -76,51 +73,17 @@ func (c *Config) apply(o *Option, text, where string, faults *Problems) {
 	c.source[o.Name] = where
 }
 
-// checkTogether finds what no option shows alone.
-func (c *Config) checkTogether(faults *Problems) {
-	if c.HTTP != "" && c.HTTP == c.Listen {
-		if _, port, err := net.SplitHostPort(c.HTTP); err != nil || port != "0" {
-			faults.add(c.Source("http"), "http and listen are both %s", c.HTTP)
-		}
+// checkTogether finds what no option shows alone. An option with a fault of its own is empty and conflicts with nothing;
+// a default is taken for the operator's will only when the file, which might say otherwise, was understood.
+func (c *Config) checkTogether(understood bool, faults *Problems) {
+	if c.HTTP == "" || c.HTTP != c.Listen {
+		return
 	}
-	if c.Dir != "" {
-		if err := CheckDir(c.Dir); err != nil {
-			faults.add(c.Source("dir"), "%v", err)
-		}
+	_, port, err := net.SplitHostPort(c.HTTP)
+	free := err == nil && port == "0" // each takes a port of its own
+	if !free && (understood || c.Source("listen") != sourceDefault) {
+		faults.add(c.Source("http"), "http and listen are both %s", c.HTTP)
 	}
-}
-
-// CheckDir returns an error unless path is a directory in which files can be listed and made.
-func CheckDir(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return reason(path, err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s: not a directory", path)
-	}
-	if _, err := os.ReadDir(path); err != nil {
-		return reason(path, err)
-	}
-	// Only making a file tells: permission bits say nothing on a read-only or special file system.
-	probe, err := os.CreateTemp(path, ".larder-probe-*")
-	if err != nil {
-		return fmt.Errorf("not writable: %w", reason(path, err))
-	}
-	name := probe.Name()
-	if err := errors.Join(probe.Close(), os.Remove(name)); err != nil {
-		return fmt.Errorf("not writable: %w", reason(path, err))
-	}
-	return nil
-}
-
-// reason drops the name of the system call and of a temporary file from an error about path.
-func reason(path string, err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return fmt.Errorf("%s: %w", path, p.Err)
-	}
-	return err
 }
 
 // variables keeps what starts with LARDER_.

@@ -80,7 +80,7 @@ var Options = []Option{
 	{
 		Name: "dir", Value: "DIR", Default: "",
 		Usage: "working directory, which must exist and be writable; the current one when empty",
-		set:   func(c *Config, s string) (err error) { c.Dir, err = directory(s); return },
+		set:   func(c *Config, s string) (err error) { c.Dir, err = absolute(s); return },
 		get:   func(c *Config) string { return c.Dir },
 	},
 	{
@@ -268,12 +268,15 @@ func addressOrSocket(text string) (string, error) {
 	if path == "" {
 		return "", fmt.Errorf("%q has no path after %s", text, SocketPrefix)
 	}
-	path, err := directory(path)
-	return SocketPrefix + path, err
+	path, err := absolute(path)
+	if err != nil {
+		return "", err
+	}
+	return SocketPrefix + path, nil
 }
 
-// directory makes the path absolute. Load looks at the directory itself when all settings are known.
-func directory(text string) (string, error) {
+// absolute makes a path absolute. Load looks at what is there when all settings are known.
+func absolute(text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
