@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	errClientName = "ERR Client names cannot contain spaces, newlines or special characters."
-	errNoClient   = "ERR No such client"
-	errClientID   = "ERR Invalid client ID"
-	errKillID     = "ERR client-id should be greater than 0"
-	// maxClientName bounds what a connection may make the server remember.
-	maxClientName = 64 << 10
+	errNoClient = "ERR No such client"
+	errClientID = "ERR Invalid client ID"
+	errKillID   = "ERR client-id should be greater than 0"
+	// maxClientText is the longest name of a connection, and of its library and that one's version, in bytes. Redis has
+	// no limit there; but no other limit counts these bytes, and CLIENT LIST shows them all.
+	maxClientText = 256
 )
 
 func sortClients(list []*Client) {
@@ -24,15 +24,29 @@ func sortClients(list []*Client) {
 	})
 }
 
-// validName reports whether a name can stand in a line of CLIENT LIST.
-func validName(name []byte) bool {
-	for _, b := range name {
+// printable reports whether a text can stand in a line of CLIENT LIST.
+func printable(text []byte) bool {
+	for _, b := range text {
 		if b < '!' || b > '~' {
 			return false
 		}
 	}
-	return len(name) <= maxClientName
+	return true
 }
+
+// refuseText says what is wrong with what a client tells of itself; empty: nothing. what and verb name it at the start of
+// the sentence ("Client names", "have").
+func refuseText(text []byte, what, verb string) (refusal string) {
+	switch {
+	case len(text) > maxClientText:
+		return "ERR " + what + " " + verb + " at most " + strconv.Itoa(maxClientText) + " bytes"
+	case !printable(text):
+		return "ERR " + what + " cannot contain spaces, newlines or special characters."
+	}
+	return ""
+}
+
+func refuseName(name []byte) (refusal string) { return refuseText(name, "Client names", "have") }
 
 // setName names the connection; an empty name takes the name away.
 func (c *Client) setName(name []byte) {
@@ -45,8 +59,8 @@ func (c *Client) setName(name []byte) {
 }
 
 func clientSetname(c *Client, args [][]byte) {
-	if !validName(args[2]) {
-		c.fail(errClientName)
+	if refusal := refuseName(args[2]); refusal != "" {
+		c.fail(refusal)
 		return
 	}
 	c.setName(args[2])
@@ -69,21 +83,22 @@ func clientSetinfo(c *Client, args [][]byte) {
 	if old := c.shown.library.Load(); old != nil {
 		library = *old
 	}
-	field := "lib-name"
+	var field string
+	var place int
 	switch {
 	case isWord(args[2], "LIB-NAME"):
-		library[0] = string(args[3])
+		field, place = "lib-name", 0
 	case isWord(args[2], "LIB-VER"):
-		field = "lib-ver"
-		library[1] = string(args[3])
+		field, place = "lib-ver", 1
 	default:
 		c.fail("ERR Unrecognized option '" + clip(args[2], maxEchoedName) + "'")
 		return
 	}
-	if !validName(args[3]) {
-		c.fail("ERR " + field + " cannot contain spaces, newlines or special characters.")
+	if refusal := refuseText(args[3], field, "has"); refusal != "" {
+		c.fail(refusal)
 		return
 	}
+	library[place] = string(args[3])
 	c.shown.library.Store(&library)
 	c.ok()
 }
@@ -255,7 +270,7 @@ func (c *Client) idleFor() int64 {
 
 // quoteName makes the name of a collection fit to stand in a line of text: as it is, or quoted.
 func quoteName(name string) string {
-	if validName([]byte(name)) && name[0] != '"' {
+	if printable([]byte(name)) && name[0] != '"' {
 		return name
 	}
 	return strconv.QuoteToASCII(name)

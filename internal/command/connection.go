@@ -130,8 +130,8 @@ func helloCommand(c *Client, args [][]byte) {
 		case isWord(args[i], "SETNAME") && more >= 1:
 			name = args[i+1]
 			i++
-			if !validName(name) {
-				c.fail(errClientName)
+			if refusal := refuseName(name); refusal != "" {
+				c.fail(refusal)
 				return
 			}
 		default:

@@ -122,13 +122,17 @@ func unknownCommand(args [][]byte) string {
 	return "ERR unknown command '" + clip(args[0], maxEchoedName) + "', with args beginning with: " + echo.String()
 }
 
-// clip returns at most n bytes of b, up to the first NUL, where the format of Redis stops.
+// clip returns what an error text may show of a client's bytes: at most n of them, up to the first NUL, where the format of
+// Redis stops, and with spaces for CR and LF.
 func clip(b []byte, n int) string {
-	b = b[:min(n, len(b))]
-	for i, x := range b {
-		if x == 0 {
-			return string(b[:i])
+	text := append([]byte(nil), b[:min(n, len(b))]...)
+	for i, x := range text {
+		switch x {
+		case 0:
+			return string(text[:i])
+		case '\r', '\n':
+			text[i] = ' '
 		}
 	}
-	return string(b)
+	return string(text)
 }

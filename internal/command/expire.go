@@ -1,8 +1,8 @@
 package command
 
 import (
+	"bytes"
 	"math"
-	"strings"
 )
 
 // Units of times on the wire, in milliseconds.
@@ -159,7 +159,7 @@ func (c *Client) expireConditions(words [][]byte) (when expireConditions, ok boo
 		case isWord(w, "LT"):
 			when |= expireLT
 		default:
-			c.fail("ERR Unsupported option " + strings.TrimRight(string(w), "\r\n"))
+			c.fail("ERR Unsupported option " + clip(bytes.TrimRight(w, "\r\n"), maxEchoedName))
 			return 0, false
 		}
 	}
