@@ -15,6 +15,7 @@ const (
 	errOOM         = "OOM command not allowed when used memory > 'maxmemory'."
 	errTooLong     = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
 	errKeyTooLong  = "ERR key exceeds the largest size, 1048575 bytes"
+	errCursor      = "ERR invalid cursor"
 	errDBRange     = "ERR DB index is out of range"
 	errNoAuth      = "NOAUTH Authentication required."
 	errWrongPass   = "WRONGPASS invalid username-password pair or user is disabled."
@@ -36,6 +37,8 @@ func errorReply(err error) string {
 		return errTooLong
 	case errors.Is(err, index.ErrKeyTooLarge):
 		return errKeyTooLong
+	case errors.Is(err, index.ErrCursor):
+		return errCursor
 	case errors.Is(err, index.ErrClosed):
 		return errClosing
 	case errors.Is(err, store.ErrName):

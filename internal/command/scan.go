@@ -23,12 +23,11 @@ const (
 	keysCount = 4096
 	// maxKeysBytes bounds the reply of KEYS, which must be whole before its first byte can be sent.
 	maxKeysBytes = 1 << 30
-	// maxCursor is the largest cursor: clients exist that keep it in a signed integer of 32 bits.
-	maxCursor = 1<<31 - 1
+	// maxCursorText is the longest cursor in digits, leading zeros included.
+	maxCursorText = 20
 )
 
 const (
-	errCursor         = "ERR invalid cursor"
 	errPatternTooLong = "ERR pattern is too long"
 	errReplyTooLong   = "ERR the keys exceed the largest reply, use SCAN"
 )
@@ -68,7 +67,7 @@ func scanCommand(c *Client, args [][]byte) {
 		return len(list) < maxScanBytes
 	})
 	if err != nil {
-		c.fail(errCursor)
+		c.failErr(err)
 		return
 	}
 	var digits [maxIntegerText]byte
@@ -79,18 +78,16 @@ func scanCommand(c *Client, args [][]byte) {
 	c.keepScratch(list)
 }
 
-// parseCursor reads a cursor. Redis takes an empty one for 0.
+// parseCursor reads a number that may be a cursor: which of them are is the table's to say. Redis takes an empty one for 0.
 func parseCursor(b []byte) (uint64, bool) {
-	var n uint64
-	for _, d := range b {
-		if d < '0' || d > '9' {
-			return 0, false
-		}
-		if n = n*10 + uint64(d-'0'); n > maxCursor {
-			return 0, false
-		}
+	if len(b) == 0 {
+		return 0, true
 	}
-	return n, true
+	if len(b) > maxCursorText {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b), 10, 64)
+	return n, err == nil
 }
 
 // parseScanOptions reads MATCH, COUNT and TYPE, each with a value.

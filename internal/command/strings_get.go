@@ -4,9 +4,9 @@ import (
 	"github.com/larder-cache/larder/internal/store"
 )
 
-// window is how many keys of one command are hashed and touched before the first is read, so that their cache misses
+// touchAhead is how many keys of one command are hashed and touched before the first is read, so that their cache misses
 // overlap. More would only push the first buckets out of the nearest cache again.
-const window = 16
+const touchAhead = 16
 
 // getCommand replies with the value, copied once, from the table into the output.
 func getCommand(c *Client, args [][]byte) {
@@ -25,17 +25,17 @@ func mgetCommand(c *Client, args [][]byte) {
 }
 
 // each calls fn for every step-th argument of args, a key, with the key and the arguments that follow it. The buckets
-// of a window of keys are brought into the cache before the first of them is used.
+// of touchAhead keys are brought into the cache before the first of them is used.
 func (c *Client) each(args [][]byte, step int, fn func(db *store.Collection, h uint64, group [][]byte)) {
 	db := c.db()
 	if len(args) == step {
 		fn(db, c.hash(args[0]), args)
 		return
 	}
-	var hashes [window]uint64
+	var hashes [touchAhead]uint64
 	for len(args) > 0 {
 		n := 0
-		for i := 0; i < len(args) && n < window; i += step {
+		for i := 0; i < len(args) && n < touchAhead; i += step {
 			hashes[n] = db.Hash(args[i])
 			db.Touch(hashes[n])
 			n++
