@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/larder-cache/larder/internal/store"
 )
 
 // maxErrorLine is above every error text: the longest echo of a client's bytes, twice, and the words around it.
@@ -89,5 +92,81 @@ func TestErrorTextsAreOneShortLine(t *testing.T) {
 	}
 	for _, enemy := range enemies {
 		check([][]byte{enemy, enemy, enemy})
+	}
+}
+
+func TestCursorsTheTableDoesNotKnowAreRefused(t *testing.T) {
+	r := dial(t, newRigServer(t, Options{}))
+	// The wire takes what fits 64 bits; which of them are cursors is the table's to say.
+	for _, cursor := range []string{"2147483648", "4294967296", "9223372036854775808", "18446744073709551615", "18446744073709551616", "99999999999999999999999", "+1", "-1", "1_0"} {
+		r.expect("SCAN "+cursor, errorText(errCursor))
+	}
+	r.expect("SCAN 2147483648 FOO bar", errorText(errSyntax))
+	r.expect("SCAN 2147483647", `["0", []]`)
+	r.expect(`SCAN ""`, `["0", []]`)
+	closed, err := store.Open(store.Options{MaxMemory: store.MinMaxMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = dial(t, newRigServer(t, Options{Store: closed}))
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.expect("SCAN 0", errorText(errClosing))
+}
+
+func TestConfigSetKeepsTheLimitsOfTheFlags(t *testing.T) {
+	r := dial(t, newRigServer(t, Options{}))
+	const failed = "-ERR CONFIG SET failed (possibly related to argument '%s') - "
+	for line, want := range map[string]string{
+		"maxclients 1000000":             "+OK",
+		"maxclients 1000001":             failed + "argument must be between 1 and 1000000 inclusive",
+		"maxclients 0":                   failed + "argument must be between 1 and 1000000 inclusive",
+		"maxclients 4294967295":          failed + "argument must be between 1 and 1000000 inclusive",
+		"maxclients 9223372036854775808": failed + "argument couldn't be parsed into an integer",
+		"timeout 31536000":               "+OK",
+		"timeout 31536001":               failed + "argument must be between 0 and 31536000 inclusive",
+		"timeout 2147483647":             failed + "argument must be between 0 and 31536000 inclusive",
+		"timeout -1":                     failed + "argument must be between 0 and 31536000 inclusive",
+		"requirepass " + strings.Repeat("p", MaxPassword+1): failed + "a password has at most 512 bytes",
+	} {
+		name, _, _ := strings.Cut(line, " ")
+		r.expect("CONFIG SET "+line, strings.ReplaceAll(want, "%s", name))
+	}
+	r.expect("CONFIG GET maxclients", `["maxclients", "1000000"]`)
+	r.expect("CONFIG GET timeout", `["timeout", "31536000"]`)
+}
+
+func TestOptionsAboveTheLimitsAreRefused(t *testing.T) {
+	_, err := New(Options{Store: newRigServer(t, Options{}).store, MaxClients: 1_000_001, IdleTimeout: 365*24*time.Hour + time.Second})
+	if err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("two problems: %v", err)
+	}
+}
+
+func TestDebugSleepTakesOnlyAShortTime(t *testing.T) {
+	r := dial(t, newRigServer(t, Options{}))
+	for _, arg := range []string{"abc", "nan", "NaN", `""`, "1s", "0.001x", "1,5", `" 1"`, "0x", "1e99999"} {
+		r.expect("DEBUG SLEEP "+arg, errorText(errNotFloat))
+	}
+	for _, arg := range []string{"-1", "-0.001", "1e300", "inf", "-inf", "3600.001", "9223372036854775807"} {
+		r.expect("DEBUG SLEEP "+arg, "-ERR DEBUG SLEEP takes 0 to 3600 seconds")
+	}
+	for _, arg := range []string{"0", "-0", "0.0001", "1e-4", "1e-300"} {
+		r.expect("DEBUG SLEEP "+arg, "+OK")
+	}
+	if r.peer.paused {
+		t.Error("a refused sleep holds its client up")
+	}
+}
+
+func TestASleeperThatIsGoneLeavesNoTimer(t *testing.T) {
+	server := newRigServer(t, Options{})
+	r := dial(t, server)
+	_, _ = r.client.data(pipeline(t, "DEBUG SLEEP 3600"))
+	timer := r.client.sleeping
+	server.disconnect(r.client)
+	if timer == nil || timer.Stop() {
+		t.Error("the timer still runs")
 	}
 }

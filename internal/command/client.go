@@ -53,6 +53,7 @@ type Client struct {
 	mode     replyMode
 	moded    bool // the running command was CLIENT REPLY
 	last     *Command
+	sleeping *time.Timer // of DEBUG SLEEP
 	parser   wire.Parser
 
 	shown shown

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/larder-cache/larder/internal/bytesize"
 	"github.com/larder-cache/larder/internal/wire"
@@ -22,8 +23,6 @@ type parameter struct {
 const (
 	badInteger = "argument couldn't be parsed into an integer"
 	badMemory  = "argument must be a memory value"
-	// maxClientsLimit is the largest value of maxclients.
-	maxClientsLimit = math.MaxUint32
 )
 
 // fixed makes a setting. It is one of Redis that has one value here. Setting that value is allowed, so that the start of a
@@ -69,7 +68,7 @@ var parameters = []parameter{
 		name: "maxclients",
 		get:  func(s *Server) string { return strconv.FormatInt(s.maxClients.Load(), 10) },
 		set: func(s *Server, value string) (func(), string) {
-			n, problem := between(value, 1, maxClientsLimit)
+			n, problem := between(value, 1, MaxMaxClients)
 			return func() { s.maxClients.Store(n) }, problem
 		},
 	},
@@ -123,7 +122,7 @@ var parameters = []parameter{
 		name: "timeout",
 		get:  func(s *Server) string { return strconv.FormatInt(s.idle.Load(), 10) },
 		set: func(s *Server, value string) (func(), string) {
-			n, problem := between(value, 0, maxIdleSeconds)
+			n, problem := between(value, 0, int64(MaxIdleTimeout/time.Second))
 			return func() { s.setIdle(n) }, problem
 		},
 	},

@@ -2,12 +2,8 @@ package command
 
 import "time"
 
-const (
-	// maxIdleSeconds is the longest idle timeout, as in Redis.
-	maxIdleSeconds = 1<<31 - 1
-	// minSweep and maxSweep bound how often idle connections are looked for.
-	minSweep, maxSweep = time.Second, time.Minute
-)
+// minSweep and maxSweep bound how often idle connections are looked for.
+const minSweep, maxSweep = time.Second, time.Minute
 
 // setIdle sets after how many seconds without a command a connection is closed; 0 = never. Only while there is such a
 // time does the server look for idle connections, a quarter of the time apart.

@@ -22,6 +22,10 @@ const (
 	DefaultDatabases = 16
 	// DefaultMaxClients is the most connections at one time.
 	DefaultMaxClients = 10_000
+	// MaxMaxClients bounds the connections: each is a file descriptor.
+	MaxMaxClients = 1_000_000
+	// MaxIdleTimeout bounds a duration far below where sums of it with the clock could overflow.
+	MaxIdleTimeout = 365 * 24 * time.Hour
 	// MaxPassword is the longest password in bytes.
 	MaxPassword = 512
 )
@@ -37,8 +41,8 @@ type Options struct {
 	Version     string         // of Larder
 	Databases   int            // numbered collections; 0 = DefaultDatabases
 	Password    string         // empty = none, at most MaxPassword bytes
-	MaxClients  int            // 0 = DefaultMaxClients
-	IdleTimeout time.Duration  // whole seconds; 0 = never
+	MaxClients  int            // 0 = DefaultMaxClients, at most MaxMaxClients
+	IdleTimeout time.Duration  // whole seconds, at most MaxIdleTimeout; 0 = never
 	MaxBulk     int64          // longest argument in bytes; 0 = wire.DefaultMaxBulk
 
 	// For INFO and CONFIG GET only.
@@ -66,8 +70,8 @@ func (o Options) Validate() error {
 	complain(o.Store == nil, "no store")
 	complain(o.Databases < 0 || o.Databases > math.MaxInt32, "%d databases", o.Databases)
 	complain(len(o.Password) > MaxPassword, "the password has more than %d bytes", MaxPassword)
-	complain(o.MaxClients < 0 || o.MaxClients > math.MaxInt32, "MaxClients is %d", o.MaxClients)
-	complain(o.IdleTimeout < 0 || o.IdleTimeout > maxIdleSeconds*time.Second, "IdleTimeout is %s", o.IdleTimeout)
+	complain(o.MaxClients < 0 || o.MaxClients > MaxMaxClients, "MaxClients is %d, want at most %d", o.MaxClients, MaxMaxClients)
+	complain(o.IdleTimeout < 0 || o.IdleTimeout > MaxIdleTimeout, "IdleTimeout is %s, want at most %s", o.IdleTimeout, MaxIdleTimeout)
 	complain(o.MaxBulk != 0 && o.MaxBulk < wire.MinMaxBulk, "MaxBulk is %d, want at least %d", o.MaxBulk, wire.MinMaxBulk)
 	return errors.Join(problems...)
 }
@@ -191,6 +195,9 @@ func (s *Server) loopAt(i int) *loop {
 // disconnect forgets a client.
 func (s *Server) disconnect(c *Client) {
 	c.stopped, c.closing = true, true
+	if c.sleeping != nil {
+		c.sleeping.Stop()
+	}
 	s.mu.Lock()
 	if s.clients[c.shown.id] == c {
 		delete(s.clients, c.shown.id)

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"math"
 	"strconv"
 	"time"
 
@@ -11,11 +10,12 @@ import (
 const (
 	// flushInline is the most keys that FLUSHDB removes while the loop waits: a fraction of a millisecond.
 	flushInline = 4096
-	// maxSleep bounds DEBUG SLEEP.
-	maxSleep = 365 * 24 * time.Hour
+	// maxSleepSeconds bounds DEBUG SLEEP: a sleeper is never idle, so nothing else would end it.
+	maxSleepSeconds = 3600
 
 	errDebug      = "ERR unknown subcommand or wrong number of arguments for '"
 	errNoShutdown = "ERR No shutdown in progress."
+	errSleep      = "ERR DEBUG SLEEP takes 0 to 3600 seconds"
 	errCannotStop = "ERR Errors trying to SHUTDOWN. Check logs."
 )
 
@@ -64,21 +64,24 @@ func timeCommand(c *Client, _ [][]byte) {
 }
 
 // debugCommand is DEBUG SLEEP seconds. The connection waits, and the commands behind this one with it; the loop serves
-// others meanwhile.
+// others meanwhile, whereas Redis holds everybody up.
 func debugCommand(c *Client, args [][]byte) {
 	switch {
 	case isWord(args[1], "SLEEP") && len(args) == 3:
-		d := sleepTime(args[2])
-		if d == 0 {
+		d, refusal := sleepTime(args[2])
+		switch {
+		case refusal != "":
+			c.fail(refusal)
+		case d == 0:
 			c.ok()
-			return
+		default:
+			c.sleep(d, c.ok)
 		}
-		c.sleep(d, c.ok)
 	case isWord(args[1], "HELP") && len(args) == 2:
 		c.lines(
 			"DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
 			"SLEEP <seconds>",
-			"    Keep this connection waiting for <seconds>, decimals allowed.",
+			"    Keep this connection waiting for <seconds>, at most 3600, decimals allowed.",
 			"HELP",
 			"    Print this text.",
 		)
@@ -87,16 +90,18 @@ func debugCommand(c *Client, args [][]byte) {
 	}
 }
 
-// sleepTime reads seconds as the C function strtod does in Redis: what is no number is 0.
-func sleepTime(arg []byte) time.Duration {
-	s, err := strconv.ParseFloat(string(arg), 64)
-	if err != nil && !math.IsInf(s, 0) || math.IsNaN(s) || s <= 0 {
-		return 0
+// sleepTime reads seconds. Redis gives them to the C function strtod unchecked and replies OK to whatever is no number, a
+// negative one or too large, at once; here a mistake in a test shows instead of making a pause that is none.
+func sleepTime(arg []byte) (d time.Duration, refusal string) {
+	f, ok := parseFloat(arg)
+	if !ok {
+		return 0, errNotFloat
 	}
-	if s >= maxSleep.Seconds() {
-		return maxSleep
+	s, _ := f.Float64()
+	if s < 0 || s > maxSleepSeconds {
+		return 0, errSleep
 	}
-	return time.Duration(s * float64(time.Second))
+	return time.Duration(s * float64(time.Second)), ""
 }
 
 // shutdownCommand is SHUTDOWN [NOSAVE|SAVE] [NOW] [FORCE] [ABORT]. There is no reply when the server stops; the

@@ -175,9 +175,9 @@ func (c *Client) later(work func(), reply func()) {
 	}()
 }
 
-// sleep replies after some time.
+// sleep replies after some time. The end of the connection ends the sleep.
 func (c *Client) sleep(d time.Duration, reply func()) {
-	time.AfterFunc(d, c.suspend(reply))
+	c.sleeping = time.AfterFunc(d, c.suspend(reply))
 }
 
 // suspend stops the client until the function that it returns has been called, from any goroutine; reply runs on the

@@ -151,7 +151,7 @@ func TestSleepingClientHoldsUpNobodyElse(t *testing.T) {
 func TestClosedClientGetsNoLateReply(t *testing.T) {
 	server := newRigServer(t, Options{})
 	r := dial(t, server)
-	_, _ = r.client.data(pipeline(t, "DEBUG SLEEP 0.001", "SET late 1"))
+	r.client.later(func() {}, r.client.ok)
 	server.disconnect(r.client)
 	r.post()
 	if r.out.Len() != 0 {

@@ -106,7 +106,8 @@ func (c *Config) Source(name string) string {
 	if s, ok := c.source[name]; ok {
 		return s
 	}
-	return sourceDefault
+	return SourceDefault
 }
 
-const sourceDefault = "default"
+// SourceDefault is the source of an option that nobody set.
+const SourceDefault = "default"

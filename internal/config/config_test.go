@@ -95,7 +95,7 @@ func runCase(t *testing.T, input string) string {
 		}
 	} else {
 		for _, s := range c.Settings() {
-			if s.Source != sourceDefault {
+			if s.Source != SourceDefault {
 				fmt.Fprintf(&out, "%s = %s (%s)\n", s.Option.Name, s.Value, s.Source)
 			}
 		}
@@ -118,7 +118,7 @@ func TestDefaultsAreValidAndPrintAsTheTableSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range c.Settings() {
-		if s.Value != s.Option.Default || s.Source != sourceDefault {
+		if s.Value != s.Option.Default || s.Source != SourceDefault {
 			t.Errorf("%s is %q from %s; the table's default is %q", s.Option.Name, s.Value, s.Source, s.Option.Default)
 		}
 	}

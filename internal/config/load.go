@@ -21,6 +21,9 @@ type Inputs struct {
 	Flags   []Flag   // in the order given; of two for one option the later counts
 	Environ []string // as os.Environ returns it
 	File    string   // path given with --config; empty: LARDER_CONFIG, and without that no file
+	// Partial says that the command line has a fault behind which flags may be missing. Values are then checked, but not
+	// what they name or how they go together: a missing flag might say otherwise.
+	Partial bool
 }
 
 // Load gathers all settings. A non-nil error is Problems and then the Config is nil.
@@ -30,7 +33,7 @@ func Load(in Inputs) (*Config, error) {
 
 	for i := range Options {
 		if err := Options[i].set(c, Options[i].Default); err != nil {
-			faults.add(sourceDefault, "%s: %v", Options[i].Name, err)
+			faults.add(SourceDefault, "%s: %v", Options[i].Name, err)
 		}
 	}
 	env := variables(in.Environ)
@@ -56,8 +59,10 @@ func Load(in Inputs) (*Config, error) {
 			faults.add("--"+f.Name, "unknown flag")
 		}
 	}
-	c.checkTogether(understood, &faults)
-	c.checkPlaces(&faults)
+	if !in.Partial {
+		c.checkTogether(understood, &faults)
+		c.checkPlaces(&faults)
+	}
 	if len(faults) > 0 {
 		return nil, faults
 	}
@@ -81,7 +86,7 @@ func (c *Config) checkTogether(understood bool, faults *Problems) {
 	}
 	_, port, err := net.SplitHostPort(c.HTTP)
 	free := err == nil && port == "0" // each takes a port of its own
-	if !free && (understood || c.Source("listen") != sourceDefault) {
+	if !free && (understood || c.Source("listen") != SourceDefault) {
 		faults.add(c.Source("http"), "http and listen are both %s", c.HTTP)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/larder-cache/larder/internal/bytesize"
+	"github.com/larder-cache/larder/internal/command"
 	"github.com/larder-cache/larder/internal/store"
 )
 
@@ -27,12 +28,10 @@ const (
 	MaxLoops = 256
 	// MaxDatabases is how many collections a store can have; a database costs nothing until it is used.
 	MaxDatabases = store.MaxCollections
-	// MaxMaxClients bounds the connections: each is a file descriptor.
-	MaxMaxClients = 1_000_000
-	// MaxSecret bounds a password.
-	MaxSecret = 512
-	// MaxIdleTimeout bounds a duration far below where sums of it with the clock could overflow.
-	MaxIdleTimeout = 365 * 24 * time.Hour
+	// MaxMaxClients, MaxSecret and MaxIdleTimeout are what CONFIG SET takes while the server runs.
+	MaxMaxClients  = command.MaxMaxClients
+	MaxSecret      = command.MaxPassword
+	MaxIdleTimeout = command.MaxIdleTimeout
 )
 
 // defaultHost is where an address without a host listens: nothing is open to other machines unless it says so.
