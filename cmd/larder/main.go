@@ -2,7 +2,8 @@
 //
 //	larder serve     start a server
 //	larder check     check the settings a server would start with
-//	larder version   print the version
+//	larder version   print the version, as --version and -v do
+//	larder help      explain a command, as --help and -h do
 //
 // Exit codes: 0 after a clean end, 1 when something failed while running, 2 when the command line, the settings or what
 // they name (a port, a directory) cannot be used.
@@ -30,16 +31,21 @@ func main() {
 
 // run executes one command line and returns the exit code. Faults go to stderr, one line each.
 func run(args []string, stdout, stderr io.Writer) int {
+	out := &output{w: stdout}
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
+	if err == nil && out.err != nil {
+		err = &failure{out.err}
+	}
 	if err == nil {
 		return exitOK
 	}
 	for line := range strings.Lines(strings.TrimSpace(err.Error())) {
-		_, _ = fmt.Fprintf(stderr, "larder: %s\n", strings.TrimSpace(line))
+		// Errors of the engine begin with the name of the module, which is the program's too.
+		_, _ = fmt.Fprintf(stderr, "larder: %s\n", strings.TrimPrefix(strings.TrimSpace(line), "larder: "))
 	}
 	var f *failure
 	if errors.As(err, &f) {
@@ -49,6 +55,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func newRoot() *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:           "larder",
 		Short:         "An in-memory cache that any Redis client calls",
@@ -57,11 +64,34 @@ func newRoot() *cobra.Command {
 		// A suggestion would make several lines of one fault.
 		DisableSuggestions: true,
 		Args:               cobra.NoArgs,
-		RunE:               func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if version {
+				printVersion(cmd, args)
+				return nil
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newServe(), newCheck(), newVersion())
 	return root
+}
+
+// output remembers the first fault of a write and drops what follows, so that what a command prints has its faults
+// checked in one place.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer; it never fails.
+func (o *output) Write(p []byte) (int, error) {
+	if o.err == nil {
+		_, o.err = o.w.Write(p)
+	}
+	return len(p), nil
 }
 
 // A failure is an error that came while running, not from what the operator asked for.

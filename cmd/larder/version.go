@@ -19,11 +19,12 @@ func newVersion() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
-			return err
-		},
+		Run:   printVersion,
 	}
+}
+
+func printVersion(cmd *cobra.Command, _ []string) {
+	_, _ = fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 }
 
 // currentVersion returns the version alone.
