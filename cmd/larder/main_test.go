@@ -60,6 +60,14 @@ func TestCommandsThatEndByThemselves(t *testing.T) {
 		{"serve --help", "(default 1gb)"},
 		{"version", "larder v"},
 		{"--help", "version "},
+		{"-h", "version "},
+		{"serve -h", "--max-memory SIZE"},
+		{"check --help", "--max-memory SIZE"},
+		{"check -h", "It opens no port"},
+		{"version -h", "Print the version"},
+		{"help check", "It opens no port"},
+		{"--version", "larder v"},
+		{"-v", "larder v"},
 	} {
 		code, stdout, stderr := finish(t, nil, strings.Fields(c.args)...)
 		if code != exitOK || stderr != "" || !strings.Contains(stdout, c.stdout) {
@@ -76,6 +84,9 @@ func TestBadCommandLineIsOneLineAndCodeTwo(t *testing.T) {
 		"serve --loops":                 "larder: flag needs an argument: --loops",
 		"serve now":                     `larder: unknown command "now" for "larder serve"`,
 		"version 2":                     `larder: unknown command "2" for "larder version"`,
+		"--version 2":                   `larder: unknown command "2" for "larder"`,
+		"help sevre":                    `larder: unknown command "sevre" for "larder"`,
+		"help serve now":                `larder: unknown command "now" for "larder serve"`,
 		"serve --max-memory 12xb":       "larder: --max-memory: not a size:",
 		"check --max-memory 12xb":       "larder: --max-memory: not a size:",
 		"serve --listen nowhere":        `larder: --listen: "nowhere" is not HOST:PORT`,
@@ -89,12 +100,44 @@ func TestBadCommandLineIsOneLineAndCodeTwo(t *testing.T) {
 	}
 }
 
-func TestEveryFaultIsReportedAtOnce(t *testing.T) {
-	code, _, stderr := finish(t, []string{"LARDER_LOOPS=none"}, "serve", "--max-clients", "0", "--log-level", "loud")
-	want := "larder: LARDER_LOOPS: \"none\" is not a whole number\n" +
+func TestEveryFaultIsReportedAtOnceByServeAndByCheck(t *testing.T) {
+	env := []string{"LARDER_LOOPS=none", "LARDER_DIR=/nonexistent/dir"}
+	const values = "larder: LARDER_LOOPS: \"none\" is not a whole number\n" +
 		"larder: --max-clients: 0 is not between 1 and 1000000\n" +
 		"larder: --log-level: \"loud\" is not one of debug, info, warn, error\n"
-	if code != exitUsage || stderr != want {
-		t.Errorf("code %d, stderr\n%swant\n%s", code, stderr, want)
+	const places = "larder: --http: http and listen are both 127.0.0.1:6379\n" +
+		"larder: LARDER_DIR: /nonexistent/dir: no such file or directory\n"
+	for _, command := range []string{"serve", "check"} {
+		for extra, want := range map[string]string{
+			"":     values + places,
+			" now": "larder: unknown command \"now\" for \"larder " + command + "\"\n" + values + places,
+			// What stands behind such a fault is not understood and might be another directory or address.
+			" --fast":  "larder: unknown flag: --fast\n" + values,
+			" --loops": "larder: flag needs an argument: --loops\n" + values,
+		} {
+			args := strings.Fields(command + " --max-clients 0 --log-level loud --http :6379" + extra)
+			code, stdout, stderr := finish(t, env, args...)
+			if code != exitUsage || stdout != "" || stderr != want {
+				t.Errorf("%v: code %d, stdout %q, stderr\n%swant\n%s", args, code, stdout, stderr, want)
+			}
+		}
+	}
+}
+
+// TestAnOutputThatFailsIsAFailure and no fault of the command line.
+func TestAnOutputThatFailsIsAFailure(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no device that is always full")
+	}
+	defer full.Close()
+	for _, args := range []string{"version", "--version", "check", "help", "serve --help"} {
+		cmd := program(t, nil, strings.Fields(args)...)
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &errs
+		_ = cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != exitFailure || strings.Count(errs.String(), "\n") != 1 {
+			t.Errorf("larder %s: code %d, stderr %q", args, code, errs.String())
+		}
 	}
 }

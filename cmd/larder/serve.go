@@ -33,23 +33,15 @@ const (
 )
 
 func newServe() *cobra.Command {
-	cmd := &cobra.Command{
+	return withSettings(&cobra.Command{
 		Use:   "serve",
 		Short: "Start a server",
 		Long: "Serve answers the protocol of Redis until SIGINT or SIGTERM, which stop it cleanly; a second signal ends it at\n" +
 			"once. Each flag has an environment variable (--max-memory is LARDER_MAX_MEMORY) and a key in the file of\n" +
 			"--config (max-memory). A flag beats the environment, which beats the file.",
-		Args: cobra.NoArgs,
-	}
-	s := bind(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := s.load()
-		if err != nil {
-			return err
-		}
+	}, func(cmd *cobra.Command, c *config.Config) error {
 		return serve(c, cmd.ErrOrStderr())
-	}
-	return cmd
+	})
 }
 
 // serve runs a server until a signal, SHUTDOWN, or a failure of a listener.
@@ -125,14 +117,11 @@ func (s *server) open() error {
 		return err
 	}
 	handler := &handler{heap: newHeapKeeper()}
-	s.reactor, err = reactor.Listen(c.Listen, reactor.Options{
-		Loops: loops(c.Loops), Handler: handler, Portable: c.Reactor == "portable", Logger: s.log,
-		// The command server refuses clients with the limit that CONFIG SET changes; this is the ceiling above it.
-		MaxClients: config.MaxMaxClients,
-	})
-	if err != nil {
-		return listenError("--listen", c.Listen, err)
+	taken := s.listen(handler)
+	if s.reactor == nil {
+		return taken
 	}
+	// Though the other address may be missing: the loops call the handler even to end.
 	bind, port := hostPort(s.reactor.Addr())
 	handler.Server, err = command.New(command.Options{
 		Store: s.store, Logger: s.log, Level: s.level, Version: currentVersion(),
@@ -142,17 +131,30 @@ func (s *server) open() error {
 		OutputHard: reactor.DefaultOutputHard, OutputSoft: reactor.DefaultOutputSoft, OutputSoftFor: reactor.DefaultOutputSoftFor,
 		Shutdown: func() { s.asked <- "SHUTDOWN" },
 	})
-	if err != nil {
-		return err
-	}
 	s.command = handler.Server
+	return errors.Join(taken, err)
+}
+
+// listen takes both addresses, or says of each why it cannot be had.
+func (s *server) listen(handler reactor.Handler) error {
+	c := s.config
+	var faults []error
+	var err error
+	s.reactor, err = reactor.Listen(c.Listen, reactor.Options{
+		Loops: loops(c.Loops), Handler: handler, Portable: c.Reactor == "portable", Logger: s.log,
+		// The command server refuses clients with the limit that CONFIG SET changes; this is the ceiling above it.
+		MaxClients: config.MaxMaxClients,
+	})
+	if err != nil {
+		faults = append(faults, fmt.Errorf("%s: %w", place(c, "listen"), listenError(c.Listen, err)))
+	}
 	if c.HTTP != "" {
 		s.ops, err = ops.Listen(c.HTTP, ops.Options{Logger: s.log, Sources: s.sources()})
 		if err != nil {
-			return listenError("--http", c.HTTP, err)
+			faults = append(faults, fmt.Errorf("%s: %w", place(c, "http"), listenError(c.HTTP, err)))
 		}
 	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // run starts to serve and says so.
@@ -203,10 +205,12 @@ func (s *server) close() error {
 	return errors.Join(faults...)
 }
 
-// sources are what the pages of package ops read.
+// sources are what the pages of package ops read, from run on.
 func (s *server) sources() ops.Sources {
 	return ops.Sources{
-		Store: s.store, Command: s.command.Stats, Reactor: s.reactor.Stats, Version: currentVersion(), Ready: s.ready,
+		Store: s.store, Version: currentVersion(), Ready: s.ready,
+		Command: func() command.Stats { return s.command.Stats() },
+		Reactor: func() reactor.Stats { return s.reactor.Stats() },
 	}
 }
 
@@ -238,7 +242,7 @@ func enter(c *config.Config) (file, directory string, err error) {
 	}
 	if c.Dir != "" {
 		if err := os.Chdir(c.Dir); err != nil {
-			return "", "", fmt.Errorf("--dir: %w", err)
+			return "", "", fmt.Errorf("%s: %w", place(c, "dir"), err)
 		}
 	}
 	directory, err = os.Getwd()
@@ -271,17 +275,25 @@ func hostPort(addr net.Addr) (string, int) {
 	return addr.String(), 0
 }
 
+// place says where an option stands, or the flag that would change its default.
+func place(c *config.Config, name string) string {
+	if where := c.Source(name); where != config.SourceDefault {
+		return where
+	}
+	return "--" + name
+}
+
 // listenError words why an address cannot be taken, in one line without the names of system calls.
-func listenError(flag, addr string, err error) error {
+func listenError(addr string, err error) error {
 	var errno syscall.Errno
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s: %s is in use by another program (address already in use)", flag, addr)
+		return fmt.Errorf("%s is in use by another program (%w)", addr, syscall.EADDRINUSE)
 	case errors.As(err, &dns):
-		return fmt.Errorf("%s: %s: no such host", flag, addr)
+		return fmt.Errorf("%s: no such host", addr)
 	case errors.As(err, &errno):
-		return fmt.Errorf("%s: cannot listen on %s: %w", flag, addr, errno)
+		return fmt.Errorf("cannot listen on %s: %w", addr, errno)
 	}
-	return fmt.Errorf("%s: cannot listen on %s: %w", flag, addr, err)
+	return fmt.Errorf("cannot listen on %s: %w", addr, err)
 }

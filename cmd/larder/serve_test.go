@@ -286,12 +286,37 @@ func TestAddressThatCannotBeHadIsOneLineAndCodeTwo(t *testing.T) {
 	for addr, want := range map[string]string{
 		"192.0.2.1:0":                  "larder: --listen: cannot listen on 192.0.2.1:0: cannot assign requested address\n",
 		"name.invalid:0":               "larder: --listen: name.invalid:0: no such host\n",
-		"unix:/nonexistent/larder.sck": "larder: --listen: cannot listen on unix:/nonexistent/larder.sck: no such file or directory\n",
+		"unix:/nonexistent/larder.sck": "larder: --listen: /nonexistent: no such file or directory\n",
 	} {
 		code, _, stderr := finish(t, nil, "serve", "--listen", addr)
 		if code != exitUsage || stderr != want {
 			t.Errorf("%s: code %d, stderr\n%swant\n%s", addr, code, stderr, want)
 		}
+	}
+}
+
+// TestFaultOfAnAddressSaysWhereItStands: in the environment or the file as well as in a flag.
+func TestFaultOfAnAddressSaysWhereItStands(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "larder.toml")
+	if err := os.WriteFile(file, []byte("listen = \"192.0.2.1:0\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, env := range map[string]string{
+		"larder: LARDER_LISTEN: cannot listen on 192.0.2.1:0: cannot assign requested address\n":    "LARDER_LISTEN=192.0.2.1:0",
+		"larder: " + file + ":1:1: cannot listen on 192.0.2.1:0: cannot assign requested address\n": "LARDER_CONFIG=" + file,
+	} {
+		if code, _, stderr := finish(t, []string{env}, "serve"); code != exitUsage || stderr != want {
+			t.Errorf("%s: code %d, stderr\n%swant\n%s", env, code, stderr, want)
+		}
+	}
+}
+
+func TestBothAddressesThatCannotBeHadAreReportedAtOnce(t *testing.T) {
+	code, _, stderr := finish(t, nil, "serve", "--listen", "192.0.2.1:1", "--http", "192.0.2.1:2")
+	want := "larder: --listen: cannot listen on 192.0.2.1:1: cannot assign requested address\n" +
+		"larder: --http: cannot listen on 192.0.2.1:2: cannot assign requested address\n"
+	if code != exitUsage || stderr != want {
+		t.Errorf("code %d, stderr\n%swant\n%s", code, stderr, want)
 	}
 }
 
@@ -318,6 +343,57 @@ func TestUnixSocketServes(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the socket is left behind: %v", err)
+	}
+}
+
+// reactors are the kinds of loops; each opens its listener in its own way.
+var reactors = []string{"auto", "portable"}
+
+func TestSocketOfARunningServerIsNotTaken(t *testing.T) {
+	for _, kind := range reactors {
+		path := filepath.Join(t.TempDir(), "s")
+		r := startServer(t, nil, "--listen", "unix:"+path, "--reactor", kind)
+		code, stdout, stderr := finish(t, nil, "serve", "--listen", "unix:"+path, "--reactor", kind)
+		want := "larder: --listen: unix:" + path + " is in use by another program (address already in use)\n"
+		if code != exitUsage || stdout != "" || stderr != want {
+			t.Errorf("%s: code %d, stderr\n%swant\n%s", kind, code, stderr, want)
+		}
+		if got := fmt.Sprint(r.ask(1, "PING")); got != "[+PONG]" {
+			t.Errorf("%s: the running server replies %s", kind, got)
+		}
+	}
+}
+
+func TestSocketOfAKilledServerIsReplaced(t *testing.T) {
+	for _, kind := range reactors {
+		path := filepath.Join(t.TempDir(), "s")
+		killed := startServer(t, nil, "--listen", "unix:"+path, "--reactor", kind)
+		killed.kill(syscall.SIGKILL)
+		killed.end()
+		if _, err := os.Lstat(path); err != nil {
+			t.Fatalf("%s: nothing is left to replace: %v", kind, err)
+		}
+		r := startServer(t, nil, "--listen", "unix:"+path, "--reactor", kind)
+		if got := fmt.Sprint(r.ask(1, "PING")); got != "[+PONG]" {
+			t.Errorf("%s: replies %s", kind, got)
+		}
+	}
+}
+
+func TestFileInPlaceOfASocketIsNamedAndKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(path, []byte("data"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"serve", "check"} {
+		code, stdout, stderr := finish(t, nil, command, "--listen", "unix:"+path)
+		want := "larder: --listen: " + path + " is a regular file, not a socket\n"
+		if code != exitUsage || stdout != "" || stderr != want {
+			t.Errorf("%s: code %d, stderr\n%swant\n%s", command, code, stderr, want)
+		}
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "data" {
+		t.Errorf("the file is %q, %v", text, err)
 	}
 }
 
