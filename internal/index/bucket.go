@@ -3,9 +3,12 @@ package index
 import (
 	"encoding/binary"
 	"math/bits"
+	"runtime"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
+	"github.com/larder-cache/larder/internal/invariants"
 	"github.com/larder-cache/larder/internal/memory"
 )
 
@@ -25,7 +28,7 @@ const (
 //
 // The version of a home bucket covers its whole chain of overflow buckets, whose own versions and hints are unused.
 type bucket struct {
-	version uint32 // odd while a writer is inside
+	version uint32 // see own and begin
 	hint    uint32 // lower bound of the earliest expiry in the chain, see hintOf; 0 = nothing expires
 	tags    [bucketEntries]uint8
 	_       uint16
@@ -64,14 +67,50 @@ func (b *bucket) ref(i int) memory.Ref { return memory.Ref(atomic.LoadUint32(&b.
 
 func (b *bucket) next() memory.Ref { return memory.Ref(atomic.LoadUint32(&b.over)) }
 
-// begin makes readers of the chain repeat. The caller holds the lane's lock.
+// Bits of a version.
+const (
+	writing = 1 // somebody is changing the chain: readers repeat
+	owned   = 2 // the holder of the lane's lock has the chain to itself: writers without that lock keep out
+	change  = 4 // each change adds this much
+)
+
+// own keeps writers that do not hold the lane's lock out of the chain, until disown. The caller holds the lane's lock; it
+// may own the chain already. Only a writer that copies one value can be inside, so the wait is short.
+func (b *bucket) own() {
+	for try := 0; ; try++ {
+		v := atomic.LoadUint32(&b.version)
+		if v&owned != 0 || v&writing == 0 && atomic.CompareAndSwapUint32(&b.version, v, v|owned) {
+			return
+		}
+		pause(try)
+	}
+}
+
+// disown ends own.
+func (b *bucket) disown() { releaseStore(&b.version, b.version&^owned) }
+
+// begin makes readers of the chain repeat. The caller owns the chain.
 func (b *bucket) begin() {
-	atomic.StoreUint32(&b.version, b.version+1)
+	if invariants.Enabled {
+		invariants.Check(b.version&(writing|owned) == owned, "a change begins in a chain at version %d", b.version)
+	}
+	releaseStore(&b.version, b.version|writing)
 	storeBarrier()
 }
 
 // end lets readers in again.
-func (b *bucket) end() { atomic.StoreUint32(&b.version, b.version+1) }
+func (b *bucket) end() { releaseStore(&b.version, b.version+change-writing) }
+
+// pause passes time until a writer without the lane's lock is done. It may have lost its thread or its processor.
+func pause(try int) {
+	switch {
+	case try < 100:
+	case try < 1000:
+		runtime.Gosched()
+	default:
+		time.Sleep(20 * time.Microsecond)
+	}
+}
 
 // empty clears all but the version, which must never pass through another value while readers look.
 func (b *bucket) empty() {

@@ -26,8 +26,8 @@ func (t *Table) checkLane(ln *lane) (int64, error) {
 	var records, expiring, overflow, bytes int64
 	for i := range buckets(route) {
 		home := t.bucketAt(route, i)
-		if home.version&1 != 0 {
-			return 0, fmt.Errorf("bucket %d is left odd", i)
+		if home.version&(writing|owned) != 0 {
+			return 0, fmt.Errorf("bucket %d is left at version %d", i, home.version)
 		}
 		earliest := int64(0)
 		for b := home; b != nil; b = t.nextOf(b) {
@@ -73,7 +73,7 @@ func (t *Table) checkLane(ln *lane) (int64, error) {
 
 // checkChain panics when a chain contradicts itself. The lane is locked.
 func (t *Table) checkChain(ln *lane, home *bucket) {
-	invariants.Check(home.version&1 == 0, "version %d is odd after a change", home.version)
+	invariants.Check(home.version&(writing|owned) == owned, "version %d after a change", home.version)
 	hops := 0
 	for b := home; b != nil; b = t.nextOf(b) {
 		used := 0

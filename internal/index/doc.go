@@ -17,8 +17,8 @@
 // # Growth
 //
 // Linear hashing: a lane with n buckets uses as many low hash bits as n needs, and one bit fewer for buckets that do not
-// exist yet. An insert that takes the lane above seven records a bucket splits one bucket: no write pays for more than
-// two, and nothing is ever rehashed at once. Segments and old directories are not freed while the table lives, because
+// exist yet. An insert that takes the lane above seven records a bucket splits one bucket when it is done: no write pays
+// for more than two, and nothing is ever rehashed at once. Segments and old directories are not freed while the table lives, because
 // a reader may hold one.
 //
 // # Reading without a lock
@@ -36,11 +36,31 @@
 //     the end of the slot, because the bytes may be those of anything.
 //   - The second load of the version must not overtake the copy, and the first store of a change must not overtake the
 //     odd version. amd64 and s390x keep both orders; arm64 gets a barrier; elsewhere readers take the lane's lock.
-//   - A version wraps after 2^31 changes of one bucket. A reader that sleeps through exactly that many within one attempt
+//   - A version wraps after 2^30 changes of one bucket. A reader that sleeps through exactly that many within one attempt
 //     would be deceived; the risk is accepted.
 //
 // After readTries attempts or readSpins looks at an odd version a reader takes the lane's lock, so a reader waits at most
 // as long as a writer does. Under the race detector readers always take it: the detector rightly objects to the rest.
+//
+// # Writing
+//
+// What changes a lane's counts or chains holds the lane's lock and owns the chain (a bit of the version). The most common
+// write changes neither: a value over another one of the same key, in the same cells, with no nearer deadline. It takes
+// no lock. It looks for its record as a reader does, then moves the version from the even one that it saw, not owned, to
+// the odd one in one step, copies, and makes it even again. Why that is right:
+//
+//   - The step succeeds only when the version never moved since before the search, so the record still stands there and
+//     is still the key's: taking it away, moving it to another bucket or changing its header would have moved the version.
+//   - Nobody else is inside until the version is even: an owner waits for that before it reads or changes anything, and a
+//     second such writer fails its step and takes the lane's lock.
+//   - The bounds of deadlines (hint of the chain, earliest of the lane) stay true, because the new deadline is not nearer.
+//   - Whoever owns a chain waits only for a copy into one cell; whoever copies waits for nobody. So nothing waits in a
+//     circle, whatever the lanes that the owner holds.
+//   - Close sets its flag and then waits until no version is odd; a copy begins only after a look at the flag behind the
+//     step. Of the two one sees the other.
+//
+// Other writers, too, look for their key before they take the lock, so that nobody waits for their cache misses, and
+// believe what they saw when version and route are still the same under the lock.
 //
 // # Expiry
 //
@@ -55,6 +75,7 @@
 // # Prior art
 //
 // Seqlock buckets with copy-out come from OpenSIPS cachedb_perf, one-line buckets with tags from Swiss tables and MemC3,
-// linear hashing from Litwin (1980). Different here: lanes that own everything a write needs, references of 32 bits, and
-// a version that covers a chain instead of a bucket.
+// linear hashing from Litwin (1980), the version as a writers' lock from optimistic lock coupling (Leis et al., 2016).
+// Different here: lanes that own everything a write needs, references of 32 bits, and a version that covers a chain
+// instead of a bucket.
 package index

@@ -11,7 +11,8 @@ import (
 // overflow, rare.
 const fillTarget = 7
 
-// grow splits buckets until the lane is below its fill, at most two at a time, so no write pays for more than that.
+// grow splits buckets until the lane is below its fill, at most two at a time, so no write pays for more than that. The
+// caller holds the lane's lock and owns no chain.
 func (t *Table) grow(ln *lane) {
 	for range 2 {
 		if ln.records <= int64(buckets(ln.route.Load()))*fillTarget || !t.split(ln) {
@@ -68,6 +69,8 @@ func (t *Table) split(ln *lane) bool {
 	route := ln.route.Load()
 	level := uint32(1) << (bits.Len32(n) - 1) // the largest power of two that is at most n
 	parent, child := t.bucketAt(route, n-level), t.bucketAt(route, n)
+	parent.own()
+	child.own()
 
 	// Records and overflow buckets of the chain. Both new chains together never need more overflow than the old one.
 	var (
@@ -135,6 +138,8 @@ func (t *Table) split(ln *lane) bool {
 	ln.splits++
 	t.verify(ln, parent)
 	t.verify(ln, child)
+	parent.disown()
+	child.disown()
 	return true
 }
 

@@ -15,17 +15,18 @@ type Guard struct {
 }
 
 type guarded struct {
-	t   *Table
-	h   uint64
-	key []byte
+	t    *Table
+	h    uint64
+	key  []byte
+	home *bucket // owned since Txn; nil before, or when the table is closed
 }
 
 // Add names one more key. It must stay as it is until Unlock.
 func (g *Guard) Add(t *Table, h uint64, key []byte) {
-	g.keys = append(g.keys, guarded{t, h, key})
+	g.keys = append(g.keys, guarded{t: t, h: h, key: key})
 }
 
-// Lock takes the lanes of all keys.
+// Lock takes the lanes of all keys. Txn takes their chains; what holds a chain without its lane waits for nobody.
 func (g *Guard) Lock() {
 	for _, k := range g.keys {
 		g.lanes = append(g.lanes, k.t.laneOf(k.h))
@@ -47,12 +48,29 @@ func (g *Guard) Lock() {
 
 // Txn returns access to the i-th key. It is valid until the next call of Txn or Unlock; its own Unlock is not called.
 func (g *Guard) Txn(i int) *Txn {
-	k := g.keys[i]
-	return k.t.enter(k.t.laneOf(k.h), k.h, k.key)
+	k := &g.keys[i]
+	ln := k.t.laneOf(k.h)
+	x := &ln.txn
+	*x = Txn{t: k.t, ln: ln, h: k.h, key: k.key, closed: k.t.closed.Load()}
+	if !x.closed {
+		x.s = k.t.seek(ln, k.h, k.key)
+		k.home = x.s.home
+	}
+	return x
 }
 
 // Unlock releases the lanes and forgets the keys.
 func (g *Guard) Unlock() {
+	for _, k := range g.keys {
+		if k.home != nil {
+			k.home.disown()
+		}
+	}
+	for _, k := range g.keys {
+		if k.home != nil {
+			k.t.grow(k.t.laneOf(k.h))
+		}
+	}
 	wake := false
 	for _, ln := range g.lanes {
 		ln.txn = Txn{}

@@ -70,11 +70,11 @@ func (t *Table) read(h uint64, key []byte, r *reading) Status {
 				return Missing // discarded
 			}
 			v := atomic.LoadUint32(&home.version)
-			for v&1 != 0 && spins < readSpins {
+			for v&writing != 0 && spins < readSpins {
 				spins++
 				v = atomic.LoadUint32(&home.version)
 			}
-			if v&1 != 0 {
+			if v&writing != 0 {
 				break
 			}
 			if st, ok := t.attempt(ln, home, v, route, h, key, r); ok {
@@ -91,21 +91,22 @@ func (t *Table) read(h uint64, key []byte, r *reading) Status {
 		return Missing
 	}
 	route := ln.route.Load()
-	home := t.bucketAt(route, bucketOf(h, buckets(route)))
+	home := t.home(ln, h)
+	home.own()
+	defer home.disown()
 	st, ok := t.attempt(ln, home, home.version, route, h, key, r)
 	if !ok {
-		panic("index: a read under the lane's lock was disturbed")
+		panic("index: a read of an owned chain was disturbed")
 	}
 	return st
 }
 
 // attempt searches and copies once. It reports false when what it saw may have been changing.
 func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key []byte, r *reading) (Status, bool) {
-	rec, hdr, ref := t.search(home, tagOf(h), key)
+	rec, hdr, ref, _ := t.search(home, tagOf(h), key)
 	if rec == nil {
-		loadBarrier()
 		// The version says that the chain stood still, the route that it was the right chain.
-		return Missing, atomic.LoadUint32(&home.version) == v && ln.route.Load() == route
+		return Missing, steady(home, v) && ln.route.Load() == route
 	}
 	room := t.arena.Room(ref)
 	if prefix(hdr) > room {
@@ -174,26 +175,28 @@ func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key [
 	return Found, true
 }
 
-// steady reports whether nothing of the chain changed since version v was read.
+// steady reports whether nothing of the chain changed since version v was read. Whether somebody owns it does not matter.
 func steady(home *bucket, v uint32) bool {
 	loadBarrier()
-	return atomic.LoadUint32(&home.version) == v
+	return (atomic.LoadUint32(&home.version)^v)&^owned == 0
 }
 
-// search walks a chain for a key.
-func (t *Table) search(b *bucket, tag uint8, key []byte) (unsafe.Pointer, uint64, memory.Ref) {
+// search walks a chain for a key. It trusts nothing that it reads: the chain may be changing.
+func (t *Table) search(b *bucket, tag uint8, key []byte) (unsafe.Pointer, uint64, memory.Ref, entry) {
 	for range maxHops {
 		lo, hi := b.matches(tag)
 		for ; lo != 0; lo &= lo - 1 {
-			ref := b.ref(firstByte(lo))
+			i := firstByte(lo)
+			ref := b.ref(i)
 			if rec, hdr := t.match(ref, key); rec != nil {
-				return rec, hdr, ref
+				return rec, hdr, ref, entry{b, i}
 			}
 		}
 		for ; hi != 0; hi &= hi - 1 {
-			ref := b.ref(8 + firstByte(hi)&1)
+			i := 8 + firstByte(hi)&1
+			ref := b.ref(i)
 			if rec, hdr := t.match(ref, key); rec != nil {
-				return rec, hdr, ref
+				return rec, hdr, ref, entry{b, i}
 			}
 		}
 		b = t.nextOf(b)
@@ -201,7 +204,7 @@ func (t *Table) search(b *bucket, tag uint8, key []byte) (unsafe.Pointer, uint64
 			break
 		}
 	}
-	return nil, 0, 0
+	return nil, 0, 0, entry{}
 }
 
 // number answers with a counter, whose bytes are made and not copied.
@@ -318,6 +321,7 @@ func (t *Table) Usage(h uint64, key []byte) (int, bool) {
 		return 0, false
 	}
 	s := t.seek(ln, h, key)
+	defer s.home.disown()
 	if s.rec == nil || s.expired {
 		return 0, false
 	}

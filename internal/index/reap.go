@@ -81,6 +81,8 @@ func (ln *lane) lower(at int64) {
 
 // reapChain removes what is due from a chain and makes its hint exact.
 func (t *Table) reapChain(ln *lane, home *bucket, now int64, out *Reaped) {
+	home.own()
+	defer home.disown()
 	earliest := int64(math.MaxInt64)
 	for b := home; b != nil; {
 		removed := false

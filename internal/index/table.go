@@ -84,10 +84,18 @@ func (t *Table) Hash(key []byte) uint64 { return maphash.Bytes(t.seed, key) }
 func (t *Table) Close() {
 	t.closed.Store(true)
 	for i := range t.lanes {
-		// Whoever holds a lane finishes; whoever comes later sees closed.
-		t.lanes[i].mu.Lock()
-		t.lanes[i].records, t.lanes[i].expiring, t.lanes[i].earliest = 0, 0, 0
-		t.lanes[i].mu.Unlock()
+		// Whoever holds a lane or a chain finishes; whoever comes later sees closed.
+		ln := &t.lanes[i]
+		ln.mu.Lock()
+		route := ln.route.Load()
+		for b := range buckets(route) {
+			home := t.bucketAt(route, b)
+			for try := 0; atomic.LoadUint32(&home.version)&writing != 0; try++ {
+				pause(try)
+			}
+		}
+		ln.records, ln.expiring, ln.earliest = 0, 0, 0
+		ln.mu.Unlock()
 	}
 }
 
@@ -127,9 +135,11 @@ func (t *Table) flushSegment(ln *lane, first uint32) {
 	route := ln.route.Load()
 	for i := first; i < min(first+segmentBuckets, buckets(route)); i++ {
 		home := t.bucketAt(route, i)
+		home.own()
 		for t.dropFirst(ln, home) {
 		}
 		home.hint = 0
+		home.disown()
 	}
 	if ln.records == 0 {
 		ln.earliest = 0

@@ -8,8 +8,8 @@ import (
 	"github.com/larder-cache/larder/internal/memory"
 )
 
-// A Txn is exclusive access to one key. It lives in the key's lane, whose lock it holds, so it costs no allocation; it is
-// valid until Unlock. Readers go on: they see the record before or after each change.
+// A Txn is exclusive access to one key. It lives in the key's lane, whose lock it holds beside the key's chain, so it costs
+// no allocation; it is valid until Unlock. Readers go on: they see the record before or after each change.
 type Txn struct {
 	t      *Table
 	ln     *lane
@@ -24,25 +24,18 @@ type Txn struct {
 // key must stay as it is until then. On a closed table nothing is found and changes fail with ErrClosed.
 func (t *Table) Lock(h uint64, key []byte) *Txn {
 	ln := t.laneOf(h)
-	ln.mu.Lock()
-	return t.enter(ln, h, key)
-}
-
-// enter points the lane's Txn to a key. The lane is locked.
-func (t *Table) enter(ln *lane, h uint64, key []byte) *Txn {
+	g := t.glance(ln, h, key)
+	s, open := t.lockAt(ln, &g, h, key)
 	x := &ln.txn
-	*x = Txn{t: t, ln: ln, h: h, key: key, closed: t.closed.Load()}
-	if !x.closed {
-		x.s = t.seek(ln, h, key)
-	}
+	*x = Txn{t: t, ln: ln, h: h, key: key, s: s, closed: !open}
 	return x
 }
 
 // Unlock ends the exclusive access.
 func (x *Txn) Unlock() {
-	t, ln := x.t, x.ln
+	t, ln, home := x.t, x.ln, x.s.home
 	*x = Txn{}
-	t.unlock(ln)
+	t.release(ln, home)
 }
 
 // Found reports whether the key has a record that is not expired.

@@ -137,7 +137,10 @@ func (t *Table) gather(g *gathering, ln *lane, pos uint32, values bool) (uint32,
 	route := ln.route.Load()
 	no, next := interval(pos, buckets(route))
 	now := t.clk.Now()
-	for b := t.bucketAt(route, no); b != nil; b = t.nextOf(b) {
+	home := t.bucketAt(route, no)
+	home.own()
+	defer home.disown()
+	for b := home; b != nil; b = t.nextOf(b) {
 		for i, tag := range b.tags {
 			if tag == 0 {
 				continue

@@ -2,6 +2,8 @@ package index
 
 import (
 	"math/bits"
+	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/larder-cache/larder/internal/invariants"
@@ -10,7 +12,7 @@ import (
 
 func firstByte(m uint64) int { return bits.TrailingZeros64(m) >> 3 }
 
-// A spot is where a key stands, or that it does not stand anywhere. It is true while the lane is locked.
+// A spot is where a key stands, or that it does not stand anywhere. It is true while the chain is owned.
 type spot struct {
 	home    *bucket
 	at      entry
@@ -20,35 +22,115 @@ type spot struct {
 	expired bool // there is a record, but for every caller it is absent
 }
 
-// seek finds the record of a key, expired or not. The lane is locked.
+// seek owns the chain of a key and finds its record, expired or not. The lane is locked.
 func (t *Table) seek(ln *lane, h uint64, key []byte) spot {
 	s := spot{home: t.home(ln, h)}
-	tag := tagOf(h)
-	for b := s.home; b != nil; b = t.nextOf(b) {
-		lo, hi := b.matches(tag)
-		for lo|hi != 0 {
-			i := 0
-			if lo != 0 {
-				i = firstByte(lo)
-				lo &= lo - 1
-			} else {
-				i = 8 + firstByte(hi)&1
-				hi &= hi - 1
-			}
-			ref := b.ref(i)
-			// A writer needs the record's second line too, and waits for it when it ends its bracket.
-			if !lockedReads {
-				prefetch(unsafe.Add(t.arena.At(ref), lineSize))
-			}
-			if rec, hdr := t.match(ref, key); rec != nil {
-				s.at, s.ref, s.rec, s.hdr = entry{b, i}, ref, rec, hdr
-				at := expiryAt(rec, hdr)
-				s.expired = at != 0 && at <= t.clk.Now()
-				return s
-			}
+	s.home.own()
+	s.rec, s.hdr, s.ref, s.at = t.search(s.home, tagOf(h), key)
+	t.judge(&s)
+	return s
+}
+
+// judge says whether the record at the spot is expired.
+func (t *Table) judge(s *spot) {
+	if s.rec != nil {
+		at := expiryAt(s.rec, s.hdr)
+		s.expired = at != 0 && at <= t.clk.Now()
+	}
+}
+
+// A glance is what a writer saw of its key before it locked anything. It is true as long as route and version are.
+type glance struct {
+	spot
+	route   uint64
+	version uint32
+}
+
+// glance looks for a key without a lock, so that nobody waits for this key's cache misses.
+func (t *Table) glance(ln *lane, h uint64, key []byte) (g glance) {
+	if lockedReads {
+		return g
+	}
+	g.route = ln.route.Load()
+	g.home = t.bucketAt(g.route, bucketOf(h, buckets(g.route)))
+	if g.home == nil {
+		return g // discarded
+	}
+	g.version = atomic.LoadUint32(&g.home.version)
+	g.rec, g.hdr, g.ref, g.at = t.search(g.home, tagOf(h), key)
+	if g.rec != nil {
+		// A writer needs the record's second line too, and waits for it when it ends its bracket.
+		prefetch(unsafe.Add(g.rec, lineSize))
+	}
+	loadBarrier()
+	return g
+}
+
+// lockAt locks the lane, owns the chain of key and finds its record, where the glance saw it if that is still true. The
+// lane is locked in any case; open is false when the table is closed, and nothing is owned then.
+func (t *Table) lockAt(ln *lane, g *glance, h uint64, key []byte) (s spot, open bool) {
+	ln.mu.Lock()
+	if t.closed.Load() {
+		return spot{}, false
+	}
+	if v := g.version; g.home != nil && v&(writing|owned) == 0 && ln.route.Load() == g.route &&
+		atomic.CompareAndSwapUint32(&g.home.version, v, v|owned) {
+		t.judge(&g.spot)
+		return g.spot, true
+	}
+	return t.seek(ln, h, key), true
+}
+
+// release ends what lockAt or seek began, splits buckets if the lane has become too full, and wakes the reaper when a
+// nearer deadline came in. home is nil when nothing is owned.
+func (t *Table) release(ln *lane, home *bucket) {
+	if home != nil {
+		home.disown()
+		t.grow(ln)
+	}
+	wake := ln.wake
+	ln.wake = false
+	ln.mu.Unlock()
+	if wake {
+		t.Wake()
+	}
+}
+
+// overwrite writes a value over the one of the same key in the same cells, with the lock of no lane: it owns the chain
+// just for the copy. It does so only when nothing that the lane counts changes, and reports whether it did.
+func (t *Table) overwrite(g *glance, hdr uint64, key, value []byte, expireAt int64) bool {
+	if g.rec == nil || g.version&(writing|owned) != 0 || (g.hdr^hdr)&recExpiry != 0 ||
+		(g.hdr|hdr)&recLarge != 0 || !fitsOver(g.hdr, hdr) || len(value) > t.maxValue {
+		return false
+	}
+	if hdr&recExpiry != 0 {
+		// A deadline that does not come nearer leaves the bounds of the chain and the lane true.
+		if before := expiryAt(g.rec, g.hdr); before <= t.clk.Now() || expireAt < before {
+			return false
 		}
 	}
-	return s
+	if !atomic.CompareAndSwapUint32(&g.home.version, g.version, g.version|writing) {
+		return false
+	}
+	storeBarrier()
+	open := !t.closed.Load() // Close waits for those who saw it open
+	if open {
+		t.fill(g.rec, hdr, key, value, expireAt)
+	}
+	releaseStore(&g.home.version, g.version+change)
+	return open
+}
+
+// headerOf returns the header of a record in one or more cells.
+func headerOf(key, value []byte, expireAt int64, flags uint64) uint64 {
+	hdr := uint64(len(value)) | uint64(len(key))<<keyShift | flags
+	if expireAt != 0 {
+		hdr |= recExpiry
+	}
+	if small(len(key), len(value), expireAt != 0) > memory.MaxCell {
+		hdr |= recLarge | recExpiry
+	}
+	return hdr
 }
 
 // put stores key → value at the spot: over the record that stands there, or as a new one. flags are recInteger and
@@ -60,14 +142,7 @@ func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int
 	if len(value) > t.maxValue {
 		return ErrValueTooLarge
 	}
-	hdr := uint64(len(value)) | uint64(len(key))<<keyShift | flags
-	if expireAt != 0 {
-		hdr |= recExpiry
-	}
-	size := small(len(key), len(value), expireAt != 0)
-	if size > memory.MaxCell {
-		hdr |= recLarge | recExpiry
-	}
+	hdr := headerOf(key, value, expireAt, flags)
 	if s.expired {
 		ln.expired++ // whatever happens now, it is gone
 		t.remove(ln, s)
@@ -86,7 +161,7 @@ func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int
 	if hdr&recLarge != 0 {
 		ref = t.allocLarge(ln, len(key)+len(value), nil, chunking{})
 	} else {
-		ref = t.alloc(ln, size)
+		ref = t.alloc(ln, small(len(key), len(value), expireAt != 0))
 	}
 	if ref == 0 {
 		ln.refused++
@@ -107,7 +182,6 @@ func (t *Table) publish(ln *lane, s *spot, h uint64, ref memory.Ref, hdr uint64,
 		}
 		ln.bytes += t.cellBytes(hdr)
 		t.verify(ln, s.home)
-		t.grow(ln)
 		return nil
 	}
 	old, oldHdr, oldExpiry := s.ref, s.hdr, expiryOld(s)
@@ -262,49 +336,30 @@ func (t *Table) freeRecord(ln *lane, ref memory.Ref, hdr uint64) {
 	t.free(ln, ref)
 }
 
-// lock takes the lane of a hash and refuses when the table is closed.
-func (t *Table) lock(h uint64) (*lane, error) {
-	ln := t.laneOf(h)
-	ln.mu.Lock()
-	if t.closed.Load() {
-		ln.mu.Unlock()
-		return nil, ErrClosed
-	}
-	return ln, nil
-}
-
-// unlock releases the lane and wakes the reaper when a nearer deadline came in.
-func (t *Table) unlock(ln *lane) {
-	if !ln.wake {
-		ln.mu.Unlock()
-		return
-	}
-	ln.wake = false
-	ln.mu.Unlock()
-	t.Wake()
-}
-
 // Set stores value under key until expireAt (milliseconds since the Unix epoch, 0 = for ever). key and value are copied.
 // FlagInteger is not allowed here; counters are made by Add and PutInt.
 func (t *Table) Set(h uint64, key, value []byte, expireAt int64, fl Flags) error {
-	t.Touch(h) // the bucket's line comes while the lock's does
-	ln, err := t.lock(h)
-	if err != nil {
-		return err
+	flags := (fl &^ FlagInteger).bits()
+	ln := t.laneOf(h)
+	g := t.glance(ln, h, key)
+	if t.overwrite(&g, headerOf(key, value, expireAt, flags), key, value, expireAt) {
+		runtime.KeepAlive(t)
+		return nil
 	}
-	s := t.seek(ln, h, key)
-	err = t.put(ln, &s, h, key, value, expireAt, (fl &^ FlagInteger).bits())
-	t.unlock(ln)
+	s, open := t.lockAt(ln, &g, h, key)
+	err := ErrClosed
+	if open {
+		err = t.put(ln, &s, h, key, value, expireAt, flags)
+	}
+	t.release(ln, s.home)
 	return err
 }
 
 // Delete removes key and reports whether it was there.
 func (t *Table) Delete(h uint64, key []byte) bool {
-	ln, err := t.lock(h)
-	if err != nil {
-		return false
-	}
-	s := t.seek(ln, h, key)
+	ln := t.laneOf(h)
+	g := t.glance(ln, h, key)
+	s, _ := t.lockAt(ln, &g, h, key)
 	was := s.rec != nil && !s.expired
 	if s.rec != nil {
 		if s.expired {
@@ -312,7 +367,7 @@ func (t *Table) Delete(h uint64, key []byte) bool {
 		}
 		t.remove(ln, &s)
 	}
-	t.unlock(ln)
+	t.release(ln, s.home)
 	return was
 }
 
