@@ -4,12 +4,15 @@ import (
 	"github.com/larder-cache/larder/internal/store"
 )
 
-// A Cache is a set of named collections under one memory limit.
+// A Cache is a set of named collections under one memory limit. Open makes one; the zero value is none, and its methods
+// panic. All methods are safe for concurrent use, Close included.
 type Cache struct {
 	s *store.Store
 }
 
-// Open makes an empty cache. Close it to give its memory back at once.
+// Open makes an empty cache. It returns ErrOptions, which names every problem, or the system's error when the address
+// space of MaxMemory cannot be had. A cache that is not closed keeps its memory, and a goroutine that removes what
+// expired, as long as the program runs.
 func Open(o Options) (*Cache, error) {
 	s, err := store.Open(o.store())
 	if err != nil {
@@ -18,12 +21,18 @@ func Open(o Options) (*Cache, error) {
 	return &Cache{s}, nil
 }
 
-// Close empties the cache and gives its memory back. Calls that are under way finish; later ones return ErrClosed.
+// Close empties the cache and gives its memory back. Calls that are under way finish. From then on the cache and its
+// collections are empty for ever: methods that return an error return ErrClosed, a second Close included; the others say
+// that nothing is there, Stats with all fields zero.
 func (c *Cache) Close() error { return c.s.Close() }
 
-// Collection returns the collection of that name, with default options when it has to be made. Names have 1 to 255 bytes
-// and are compared exactly.
+// Collection returns the collection of that name and makes it, with default options, when there is none. Names have 1 to
+// 255 bytes, of any value, and are compared exactly. It returns ErrName, ErrTooManyCollections, ErrFull (an empty
+// collection takes about 200 KB) or ErrClosed. The result is a handle: keep it, or ask again for the same collection.
 func (c *Cache) Collection(name string) (*Collection, error) {
+	if c.s.Closed() {
+		return nil, ErrClosed
+	}
 	sc, err := c.s.Collection(name)
 	if err != nil {
 		return nil, err
@@ -31,7 +40,8 @@ func (c *Cache) Collection(name string) (*Collection, error) {
 	return &Collection{c: sc, s: c.s}, nil
 }
 
-// CreateCollection makes a collection and returns ErrExists when the name is taken.
+// CreateCollection makes a collection with options of its own. It returns ErrExists when the name is taken, ErrOptions,
+// and the errors of Collection.
 func (c *Cache) CreateCollection(name string, o CollectionOptions) (*Collection, error) {
 	sc, err := c.s.Create(name, o.MaxValue)
 	if err != nil {
@@ -40,9 +50,12 @@ func (c *Cache) CreateCollection(name string, o CollectionOptions) (*Collection,
 	return &Collection{c: sc, s: c.s}, nil
 }
 
-// Collections returns the names of all collections, sorted.
+// Collections returns the names of all collections, sorted; none after Close.
 func (c *Cache) Collections() []string {
 	list := c.s.Collections()
+	if c.s.Closed() {
+		return nil
+	}
 	names := make([]string, len(list))
 	for i, sc := range list {
 		names[i] = sc.Name()
@@ -50,30 +63,34 @@ func (c *Cache) Collections() []string {
 	return names
 }
 
-// Stats of a cache. Sizes are bytes; Hits to Splits count since Open.
+// Stats of a cache. Sizes are bytes at this moment; the unsigned fields count since Open.
 type Stats struct {
 	MaxMemory   int64  // the limit
-	Committed   int64  // taken from the machine
+	Committed   int64  // taken from the machine; at most MaxMemory
 	Used        int64  // of that, in records, index, lanes' free cells and the tables' own structures
-	RecordBytes int64  // in records
-	IndexBytes  int64  // in buckets and directories
-	PageTier    string // "thp" (transparent huge pages), "4k", or "heap" under the race detector
+	RecordBytes int64  // of that, in records: keys, values, headers and the rounding of each to a size of cell
+	IndexBytes  int64  // of Used, in buckets and directories
+	PageTier    string // "thp" (transparent huge pages were asked for), "4k", or "heap" (race detector, systems without mmap)
 
 	Collections     int
 	Records         int64 // those included that expired and were not yet removed
-	Expiring        int64 // records with a time to live
-	Buckets         int64
-	OverflowBuckets int64
+	Expiring        int64 // of these, records with a time to live
+	Buckets         int64 // lines of the tables, each for up to ten records
+	OverflowBuckets int64 // buckets chained to others that were full
 
-	Hits, Misses uint64
+	Hits, Misses uint64 // calls of Get and Has that found a record, and that found none
 	Expired      uint64 // records removed because their time had come
 	Refused      uint64 // writes refused with ErrFull
 	Splits       uint64 // buckets split while the tables grew
 }
 
-// Stats returns the sums over all collections. It takes every lane's lock for a moment, one after the other.
+// Stats returns the sums over all collections; the zero Stats after Close. It takes every lane's lock for a moment, one
+// after the other, so the figures are of slightly different moments while others write.
 func (c *Cache) Stats() Stats {
 	s := c.s.Stats()
+	if c.s.Closed() { // looked at last, so that nobody sees a cache half closed
+		return Stats{}
+	}
 	return Stats{
 		MaxMemory: s.MaxMemory, Committed: s.Committed, Used: s.Used, RecordBytes: s.RecordBytes, IndexBytes: s.IndexBytes, PageTier: s.PageTier,
 		Collections: s.Collections, Records: s.Records, Expiring: s.Expiring, Buckets: s.Buckets, OverflowBuckets: s.OverflowBuckets,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"strconv"
 	"testing"
@@ -187,6 +188,127 @@ func TestRefusalsAreNamed(t *testing.T) {
 	for _, err := range []error{cache.Close(), c.Set(nil, nil, 0), c.Flush()} {
 		if !errors.Is(err, larder.ErrClosed) {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestClosedCacheIsEmptyToEveryMethod: each refuses by name or says that nothing is there, and says the same for ever.
+func TestClosedCacheIsEmptyToEveryMethod(t *testing.T) {
+	cache, err := larder.Open(larder.Options{MaxMemory: 16 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cache.Collection("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := []byte("k")
+	for i := range 1000 {
+		if err := c.Set(strconv.AppendInt(nil, int64(i), 10), k, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = c.Has(k)
+	if cache.Stats() == (larder.Stats{}) || c.Stats() == (larder.CollectionStats{}) {
+		t.Fatal("an open cache has no figures")
+	}
+	if err := cache.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // no method changes what another says
+		calls := map[string]error{"Close": cache.Close(), "Set": c.Set(k, k, 0), "Flush": c.Flush()}
+		_, calls["Collection that was there"] = cache.Collection("a")
+		_, calls["Collection that was not"] = cache.Collection("b")
+		_, calls["CreateCollection"] = cache.CreateCollection("a", larder.CollectionOptions{})
+		_, calls["Get"] = c.Get(nil, k)
+		_, calls["Delete"] = c.Delete(k)
+		_, calls["TTL"] = c.TTL(k)
+		_, calls["Touch"] = c.Touch(k, time.Hour)
+		_, calls["Add"] = c.Add(k, 1, 0)
+		_, calls["Scan"] = c.Scan(0, 10, func(_, _ []byte, _ time.Duration) bool {
+			t.Error("Scan gives a record")
+			return true
+		})
+		for name, err := range calls {
+			if !errors.Is(err, larder.ErrClosed) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for range c.All() {
+			t.Error("All gives a record")
+		}
+		if c.Has(k) || c.Len() != 0 || len(cache.Collections()) != 0 || c.Name() != "a" {
+			t.Errorf("Has %v, Len %d, Collections %q, Name %q", c.Has(k), c.Len(), cache.Collections(), c.Name())
+		}
+		if s := cache.Stats(); s != (larder.Stats{}) {
+			t.Errorf("Stats %+v", s)
+		}
+		if s := c.Stats(); s != (larder.CollectionStats{}) {
+			t.Errorf("Stats of the collection %+v", s)
+		}
+	}
+}
+
+// TestSlicesOfAWalkMayBeExtended: what a loop appends to one does not run into the others.
+func TestSlicesOfAWalkMayBeExtended(t *testing.T) {
+	c := open(t)
+	for i := range 5000 {
+		k := strconv.AppendInt(nil, int64(i), 10)
+		if err := c.Set(k, k, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(k, v []byte) {
+		key := string(k)
+		if _ = append(k, "appended to the key"...); string(v) != key {
+			t.Fatalf("key %q has value %q", key, v)
+		}
+		_ = append(v, "appended to the value"...)
+		if _, err := strconv.Atoi(key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for k, v := range c.All() {
+		check(k, v)
+	}
+	if _, err := c.Scan(0, 5000, func(k, v []byte, _ time.Duration) bool { check(k, v); return true }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestScanWithoutAFunctionPanicsByName(t *testing.T) {
+	c := open(t)
+	for _, records := range []int{0, 1} {
+		func() {
+			defer func() {
+				if text := fmt.Sprint(recover()); text != "larder: Scan without a function" {
+					t.Errorf("%d records: %s", records, text)
+				}
+			}()
+			_, _ = c.Scan(0, 1, nil)
+		}()
+		_ = c.Set([]byte("k"), nil, 0)
+	}
+}
+
+// TestCounterHasEightBytes, whatever its digits are: a smaller MaxValue leaves no counters.
+func TestCounterHasEightBytes(t *testing.T) {
+	cache, err := larder.Open(larder.Options{MaxMemory: larder.MinMaxMemory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cache.Close()
+	for limit, want := range map[int]error{7: larder.ErrValueTooLarge, 8: nil} {
+		c, err := cache.CreateCollection(strconv.Itoa(limit), larder.CollectionOptions{MaxValue: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := []byte("k")
+		if _, err := c.Add(k, 1, 0); !errors.Is(err, want) || c.Has(k) != (want == nil) {
+			t.Errorf("MaxValue %d: %v, there %v", limit, err, c.Has(k))
+		}
+		if _, err := c.Add(k, math.MinInt64+1, 0); !errors.Is(err, want) {
+			t.Errorf("MaxValue %d, 20 digits: %v", limit, err)
 		}
 	}
 }
