@@ -226,6 +226,9 @@ func TestNothingIsWrittenAfterClose(t *testing.T) {
 		tab.Close()
 		closed.Store(true)
 		wg.Wait()
+		if s := tab.Stats(); s.Records != 0 || s.Bytes != 0 || s.IndexBytes != 0 || s.Buckets != 0 {
+			t.Errorf("a closed table says it holds %+v", s)
+		}
 	}
 }
 

@@ -95,6 +95,7 @@ func (t *Table) Close() {
 			}
 		}
 		ln.records, ln.expiring, ln.earliest = 0, 0, 0
+		ln.bytes, ln.overflow, ln.index = 0, 0, 0
 		ln.mu.Unlock()
 	}
 }
@@ -172,13 +173,14 @@ type stripe struct {
 	_            [112]byte
 }
 
-// count notes a read. Goroutines spread over the stripes by where their stacks lie.
+// count notes a read, unless the table is closed. Goroutines spread over the stripes by where their stacks lie.
 func (t *Table) count(st Status) {
 	var mark byte
 	s := &t.counters[uint64(uintptr(unsafe.Pointer(&mark))>>stackBits)*0x9E3779B97F4A7C15>>(64-stripeBits)]
-	if st == Found {
+	switch {
+	case st == Found:
 		s.hits.Add(1)
-	} else {
+	case !t.closed.Load():
 		s.misses.Add(1)
 	}
 }
@@ -197,15 +199,18 @@ type TableStats struct {
 	Splits          uint64
 }
 
-// Stats sums the lanes, one after the other.
+// Stats sums the lanes, one after the other. Of a closed table only the counts since its making are left.
 func (t *Table) Stats() TableStats {
 	var s TableStats
+	open := !t.closed.Load()
 	for i := range t.lanes {
 		ln := &t.lanes[i]
 		ln.mu.Lock()
 		s.Records += ln.records
 		s.Expiring += ln.expiring
-		s.Buckets += int64(buckets(ln.route.Load()))
+		if open {
+			s.Buckets += int64(buckets(ln.route.Load()))
+		}
 		s.OverflowBuckets += ln.overflow
 		s.Bytes += ln.bytes
 		s.IndexBytes += ln.index
