@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/larder-cache/larder/internal/glob"
 	"github.com/larder-cache/larder/internal/store"
 )
 
@@ -168,5 +169,72 @@ func TestASleeperThatIsGoneLeavesNoTimer(t *testing.T) {
 	server.disconnect(r.client)
 	if timer == nil || timer.Stop() {
 		t.Error("the timer still runs")
+	}
+}
+
+// TestEveryLongReplyIsCutAtTheOutputLimit asks for much with commands whose reply is longer than what asks for it.
+func TestEveryLongReplyIsCutAtTheOutputLimit(t *testing.T) {
+	const limit = 256 << 10
+	server := newRigServer(t, Options{OutputHard: limit})
+	filler := dial(t, server)
+	for i := range 400 {
+		filler.do(fmt.Sprintf("SET key:%d:%s v", i, strings.Repeat("k", 1000)))
+	}
+	filler.do("SET value " + strings.Repeat("v", 1000))
+	filler.do("SELECT many")
+	var fill []byte
+	for i := range keysInline + 1 {
+		fill = append(fill, pipeline(t, fmt.Sprintf("SET key:%030d v", i))...)
+	}
+	filler.send(fill)
+	var crowd []*rig
+	for range 800 {
+		c := dial(t, server)
+		c.do("CLIENT SETNAME " + strings.Repeat("n", maxClientText))
+		crowd = append(crowd, c)
+	}
+	defer func() {
+		for _, c := range crowd {
+			server.disconnect(c.client)
+		}
+	}()
+	for _, line := range []string{
+		"KEYS *", "SELECT many | KEYS *", "MGET" + strings.Repeat(" value", 400), "CLIENT LIST", "COMMAND INFO" + strings.Repeat(" get", 3000),
+		"COMMAND DOCS" + strings.Repeat(" get", 3000), "COMMAND GETKEYSANDFLAGS MGET" + strings.Repeat(" k", 20000),
+		"COMMAND GETKEYS MGET " + strings.Repeat(" kkkkkkkkkkkk", 20000),
+	} {
+		r := dial(t, server)
+		in := pipeline(t, strings.Split(line+" | PING", " | ")...)
+		used, _ := r.client.data(in)
+		if r.peer.paused {
+			r.post()
+		}
+		if !r.peer.closed {
+			t.Errorf("%.30s: %d bytes of %d run, %d bytes of reply and not cut", line, used, len(in), r.out.Len())
+		}
+		if n := r.out.Len(); n > limit+maxScratch/8 {
+			t.Errorf("%.30s: %d bytes of reply were built", line, n)
+		}
+		server.disconnect(r.client)
+	}
+}
+
+func TestWalkOfAClientThatIsGoneEnds(t *testing.T) {
+	r := dial(t, newRigServer(t, Options{}))
+	const keys = 5 * keysCount
+	for i := range keys {
+		r.do(fmt.Sprintf("SET key:%d v", i))
+	}
+	p := new(glob.Pattern)
+	if err := p.Reset([]byte("*"), false); err != nil {
+		t.Fatal(err)
+	}
+	var all, part gathered
+	if err := r.client.gatherKeys(r.client.db(), p, &all); err != nil || all.n != keys {
+		t.Errorf("%d keys of %d, %v", all.n, keys, err)
+	}
+	r.server.disconnect(r.client)
+	if err := r.client.gatherKeys(r.client.db(), p, &part); err != nil || part.n > 2*keysCount {
+		t.Errorf("%d keys for nobody, %v", part.n, err)
 	}
 }

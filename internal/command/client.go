@@ -59,7 +59,7 @@ type Client struct {
 	shown shown
 }
 
-// shown is what CLIENT LIST and the idle timeout read from other loops.
+// shown is what others than the loop read: CLIENT LIST, the idle timeout, and work done for the client elsewhere.
 type shown struct {
 	id      uint64
 	created time.Time
@@ -70,6 +70,7 @@ type shown struct {
 	db      atomic.Pointer[store.Collection]
 	proto   atomic.Int32
 	noEvict atomic.Bool
+	gone    atomic.Bool // disconnected: work for it elsewhere may end
 }
 
 // db returns the current collection. A new connection is in collection "0", which exists from the start of the server.

@@ -189,6 +189,10 @@ func clientList(c *Client, args [][]byte) {
 	var text []byte
 	for _, other := range list {
 		text = append(other.describe(text, now), '\n')
+		if c.tooLong(int64(len(text))) {
+			c.cut()
+			return
+		}
 	}
 	c.verbatim(text)
 }

@@ -34,10 +34,7 @@ func clientKill(c *Client, args [][]byte) {
 			self = true
 			continue
 		}
-		other.conn.Post(func() {
-			other.stopped, other.closing = true, true
-			other.conn.Close()
-		})
+		other.conn.Post(other.cut)
 	}
 	switch {
 	case !old:

@@ -39,8 +39,7 @@ func (s *Server) sweep() {
 				return
 			}
 			s.idleClosed.Add(1)
-			c.stopped, c.closing = true, true
-			c.conn.Close()
+			c.cut()
 		})
 	}
 	s.mu.Lock()

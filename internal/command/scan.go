@@ -19,18 +19,13 @@ const (
 	maxScanBytes = 1 << 20
 	// keysInline is the most records that KEYS walks on the loop itself.
 	keysInline = 16 << 10
-	// keysCount is how many records KEYS visits between two looks at the size of its reply.
+	// keysCount is how many records KEYS visits between two looks at whether its connection still is.
 	keysCount = 4096
-	// maxKeysBytes bounds the reply of KEYS, which must be whole before its first byte can be sent.
-	maxKeysBytes = 1 << 30
 	// maxCursorText is the longest cursor in digits, leading zeros included.
 	maxCursorText = 20
 )
 
-const (
-	errPatternTooLong = "ERR pattern is too long"
-	errReplyTooLong   = "ERR the keys exceed the largest reply, use SCAN"
-)
+const errPatternTooLong = "ERR pattern is too long"
 
 // scanOptions are the words behind a cursor.
 type scanOptions struct {
@@ -121,7 +116,8 @@ func parseScanOptions(args [][]byte) (o scanOptions, refusal string) {
 
 // keysCommand replies with all keys that match. It walks as SCAN does, without a lock, and gathers the reply beside the
 // output because its length comes first. Keys that come or go meanwhile may be there or not. In a large collection the
-// walk goes on outside the loop: other clients do not wait for it.
+// walk goes on outside the loop: other clients do not wait for it. A reply beyond the output limit ends the walk and the
+// connection.
 func keysCommand(c *Client, args [][]byte) {
 	p := &c.loop.pattern
 	if p.Reset(args[1], false) != nil {
@@ -138,49 +134,45 @@ func keysCommand(c *Client, args [][]byte) {
 		}
 		return
 	}
+	g := gathered{limit: c.server.o.OutputHard}
 	if db.Len() <= keysInline {
-		list, n, refusal := gatherKeys(db, p, c.scratch())
-		c.keys(list, n, refusal)
-		c.keepScratch(list)
+		g.last = c.scratch()
+		err := c.gatherKeys(db, p, &g)
+		c.keys(&g, err)
+		c.keepScratch(g.last)
 		return
 	}
-	// The loop goes on to use its pattern; the walk takes this one away.
-	own := new(glob.Pattern)
-	*own, *p = *p, glob.Pattern{}
-	var list []byte
-	var n int
-	var refusal string
-	c.later(func() { list, n, refusal = gatherKeys(db, own, nil) }, func() { c.keys(list, n, refusal) })
+	c.keysLater(db, g.limit)
 }
 
-// keys replies with n keys that are RESP already, or with the refusal.
-func (c *Client) keys(list []byte, n int, refusal string) {
-	if refusal != "" {
-		c.fail(refusal)
+// keysLater walks on a goroutine of its own. The loop goes on to use its pattern; the walk takes this one away.
+func (c *Client) keysLater(db *store.Collection, limit int64) {
+	p := new(glob.Pattern)
+	*p, c.loop.pattern = c.loop.pattern, glob.Pattern{}
+	g := &gathered{limit: limit}
+	var err error
+	c.later(func() { err = c.gatherKeys(db, p, g) }, func() { c.keys(g, err) })
+}
+
+func (c *Client) keys(g *gathered, err error) {
+	if err != nil {
+		c.failErr(err)
 		return
 	}
-	c.array(n)
-	c.raw(list)
+	c.gathered(g)
 }
 
-// gatherKeys appends every key that matches as a bulk string and returns their number.
-func gatherKeys(db *store.Collection, p *glob.Pattern, list []byte) (_ []byte, n int, refusal string) {
+// gatherKeys gathers every key that matches, until the limit, and as long as the connection lasts.
+func (c *Client) gatherKeys(db *store.Collection, p *glob.Pattern, g *gathered) error {
 	all := p.All()
-	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+	for cursor, more := uint64(0), true; more; more = cursor != 0 && !g.excessive() && !c.shown.gone.Load() {
 		var err error
 		cursor, err = db.Scan(cursor, keysCount, false, func(key, _ []byte, _ index.Info) bool {
-			if all || p.Match(key) {
-				list = wire.AppendBulk(list, key)
-				n++
-			}
-			return true
+			return !all && !p.Match(key) || g.add(key)
 		})
-		switch {
-		case err != nil:
-			return list, 0, errorReply(err)
-		case len(list) > maxKeysBytes:
-			return nil, 0, errReplyTooLong
+		if err != nil {
+			return err
 		}
 	}
-	return list, n, ""
+	return nil
 }

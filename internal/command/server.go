@@ -195,6 +195,7 @@ func (s *Server) loopAt(i int) *loop {
 // disconnect forgets a client.
 func (s *Server) disconnect(c *Client) {
 	c.stopped, c.closing = true, true
+	c.shown.gone.Store(true)
 	if c.sleeping != nil {
 		c.sleeping.Stop()
 	}

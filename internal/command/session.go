@@ -152,11 +152,22 @@ func (c *Client) protocolError(err error) {
 // excessive reports whether the reply that is being built is beyond the output limit; the connection is then cut at once,
 // before the rest of the reply takes memory too.
 func (c *Client) excessive() bool {
-	if limit := c.server.o.OutputHard; limit > 0 && int64(c.out.Len()) > limit && !c.closing {
-		c.stopped, c.closing = true, true
-		c.conn.Close()
+	if c.tooLong(int64(c.out.Len())) && !c.closing {
+		c.cut()
 	}
 	return c.closing
+}
+
+// tooLong reports whether a reply of n bytes is beyond the output limit.
+func (c *Client) tooLong(n int64) bool {
+	limit := c.server.o.OutputHard
+	return limit > 0 && n > limit
+}
+
+// cut runs no further command and closes the connection; replies that wait are lost.
+func (c *Client) cut() {
+	c.stopped, c.closing = true, true
+	c.conn.Close()
 }
 
 // close runs no further command and closes the connection when the replies are written.

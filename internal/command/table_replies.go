@@ -55,6 +55,9 @@ func commandInfo(c *Client, args [][]byte) {
 	}
 	c.array(len(args) - 2)
 	for _, name := range args[2:] {
+		if c.excessive() {
+			return
+		}
 		if cmd := findFull(name); cmd != nil {
 			c.row(cmd)
 		} else {
@@ -193,6 +196,9 @@ func commandDocs(c *Client, args [][]byte) {
 func (c *Client) docs(list []*Command) {
 	c.mapHeader(len(list))
 	for _, cmd := range list {
+		if c.excessive() {
+			return
+		}
 		c.text(cmd.full())
 		fields := 4
 		if len(cmd.Sub) > 0 {
@@ -269,6 +275,9 @@ func commandGetkeys(c *Client, args [][]byte) {
 	}
 	c.array(len(keys))
 	for _, key := range keys {
+		if c.excessive() {
+			return
+		}
 		c.bulk(key)
 	}
 }
@@ -280,6 +289,9 @@ func commandGetkeysandflags(c *Client, args [][]byte) {
 	}
 	c.array(len(keys))
 	for _, key := range keys {
+		if c.excessive() {
+			return
+		}
 		c.array(2)
 		c.bulk(key)
 		access := cmd.keyFlags()

@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -127,18 +128,42 @@ func slowReader(t *testing.T, p *server.Process) {
 	by.unharmed(slowReaderBound)
 }
 
-// TestAnEnormousReplyIsCut: one command asks for 2 GiB. The client is cut at the
-// hard limit and the memory comes back.
+// TestAnEnormousReplyIsCut: one command asks for more than 1 GiB, of values or of
+// names. The client is cut at the hard limit and the memory comes back.
 func TestAnEnormousReplyIsCut(t *testing.T) {
 	if server.UnderTestIsRedis() {
 		t.Skip("redis-server has no output limit for normal clients; LARDER_TEST_SERVER puts it in larder's place")
 	}
-	p := server.Start(t)
-	by := watch(t, p)
-	by.c.Want(`+"OK"`, "SET", "big", strings.Repeat("x", mib))
+	big := strings.Repeat("x", mib)
+	t.Run("MGET", func(t *testing.T) {
+		by := watch(t, server.Start(t))
+		by.c.Want(`+"OK"`, "SET", "big", big)
+		enormousReply(by, append([]string{"MGET"}, slices.Repeat([]string{"big"}, 2048)...)...)
+	})
+	t.Run("KEYS", func(t *testing.T) {
+		by := watch(t, server.Start(t, "--max-memory", "3gb"))
+		const keys, perWrite = 80_000, 100
+		for i := 0; i < keys; i += perWrite {
+			var fill []byte
+			for k := range perWrite {
+				fill = raw.Append(fill, "SET", fmt.Sprintf("%d%s", i+k, big[:16<<10]), "")
+			}
+			by.c.Send(fill)
+			for range perWrite {
+				if r := by.c.Receive(); r.Text != "OK" {
+					t.Fatalf("SET of a long name: %s", r)
+				}
+			}
+		}
+		enormousReply(by, "KEYS", "*")
+	})
+}
+
+func enormousReply(by *bystander, command ...string) {
+	t, p := by.t, by.p
 	by.before = p.Resident(t)
 	greedy := raw.Dial(t, p.Addr)
-	greedy.Send(raw.Append(nil, append([]string{"MGET"}, slices.Repeat([]string{"big"}, 2048)...)...))
+	greedy.Send(raw.Append(nil, command...))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
