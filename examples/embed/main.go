@@ -1,4 +1,4 @@
-// Command embed shows the cache inside a program: no server, no network.
+// Command embed shows the cache inside a program: no server, no network. README.md shows the same text.
 package main
 
 import (
@@ -11,24 +11,22 @@ import (
 
 func main() {
 	cache, err := larder.Open(larder.Options{MaxMemory: 64 << 20})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer func() { _ = cache.Close() }()
+	check(err)
 	sessions, err := cache.Collection("sessions")
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := sessions.Set([]byte("alice"), []byte("logged in"), time.Minute); err != nil {
-		log.Fatal(err)
-	}
-	value, err := sessions.Get(nil, []byte("alice")) // appends to its first argument: pass a buffer to reuse it
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
+	// The last argument is the time to live; 0 is for ever.
+	check(sessions.Set([]byte("alice"), []byte("logged in"), time.Minute))
+	// Get appends to its first argument: pass a buffer to reuse it.
+	value, err := sessions.Get(nil, []byte("alice"))
+	check(err)
 	left, err := sessions.TTL([]byte("alice"))
+	check(err)
+	fmt.Printf("alice: %s, for %s more\n", value, left.Round(time.Second))
+	check(cache.Close())
+}
+
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("alice: %s, for %s more\n", value, left.Round(time.Second))
 }
