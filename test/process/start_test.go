@@ -69,11 +69,58 @@ func TestAWrongFileNamesItsLine(t *testing.T) {
 	refused(t, nil, file+":2:", "serve", "--config", file)
 }
 
-func TestVersionIsPrinted(t *testing.T) {
+func TestEveryFaultIsPrintedAtOnce(t *testing.T) {
 	t.Parallel()
-	code, stdout, stderr := run(t, nil, "version")
-	if code != 0 || !strings.HasPrefix(stdout, "larder ") || stderr != "" {
-		t.Errorf("larder version: %d, %q, %q", code, stdout, stderr)
+	for _, command := range []string{"serve", "check"} {
+		code, stdout, stderr := run(t, []string{"LARDER_LOOPS=none"}, command, "--dir", "/no/such/dir", "--max-memory", "plenty")
+		if code != exitWrong || stdout != "" || strings.Count(stderr, "\n") != 3 {
+			t.Errorf("larder %s: exit code %d, printed %q and %q, want a line for each of three faults", command, code, stdout, stderr)
+		}
+		for _, part := range []string{"LARDER_LOOPS", "--dir", "--max-memory"} {
+			if !strings.Contains(stderr, part) {
+				t.Errorf("larder %s does not name %s: %q", command, part, stderr)
+			}
+		}
+	}
+}
+
+func TestASocketTakesNobodysPlace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, socket := filepath.Join(dir, "file"), filepath.Join(dir, "socket")
+	if err := os.WriteFile(file, []byte("data"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, nil, "not a socket", "serve", "--listen", "unix:"+file)
+	if text, err := os.ReadFile(file); err != nil || string(text) != "data" {
+		t.Errorf("the file is now %q, %v", text, err)
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	refused(t, nil, "in use", "serve", "--listen", "unix:"+socket)
+	if c, err := net.Dial("unix", socket); err != nil {
+		t.Errorf("the other server lost its socket: %v", err)
+	} else {
+		c.Close()
+	}
+}
+
+func TestVersionAndHelpArePrintedAsUsersAsk(t *testing.T) {
+	t.Parallel()
+	for _, arg := range []string{"version", "--version", "-v"} {
+		code, stdout, stderr := run(t, nil, arg)
+		if code != 0 || !strings.HasPrefix(stdout, "larder v") || strings.Count(stdout, "\n") != 1 || stderr != "" {
+			t.Errorf("larder %s: %d, %q, %q", arg, code, stdout, stderr)
+		}
+	}
+	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"-h"}, {"serve", "--help"}, {"serve", "-h"}, {"help", "serve"}} {
+		code, stdout, stderr := run(t, nil, args...)
+		if code != 0 || !strings.Contains(stdout, "Usage:") || stderr != "" {
+			t.Errorf("larder %q: %d, %q, %q", args, code, stdout, stderr)
+		}
 	}
 }
 
