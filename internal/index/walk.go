@@ -38,11 +38,13 @@ func interval(pos, n uint32) (bucketNo, next uint32) {
 	return bucketNo, (pos>>shift + 1) << shift
 }
 
-// A found is a record that a walk copied.
+// A found is a record that a walk copied, but for a long value.
 type found struct {
 	pos      uint32
-	key, end int // key = buf[key:key+keyLen]
+	key, end int // key = buf[key:key+keyLen], value = buf[key+keyLen:end]
 	keyLen   int
+	hash     uint64
+	long     bool // the value is read when its turn comes
 	info     Info
 }
 
@@ -50,12 +52,25 @@ type found struct {
 type gathering struct {
 	buf  []byte
 	recs []found
+	long []byte
 }
 
 var gatherings = sync.Pool{New: func() any { return new(gathering) }}
 
-// keptGathering is the largest scratch in bytes that is kept for the next walk.
-const keptGathering = 1 << 20
+const (
+	// keptGathering is the largest scratch in bytes that is kept for the next walk.
+	keptGathering = 1 << 20
+	// longValue is the length in bytes from which a walk does not copy a value under the lane's lock, so that what it
+	// copies there is bounded by the records of a chain and not by their sizes.
+	longValue = 16 << 10
+)
+
+// keep puts the scratch away for the next walk.
+func (g *gathering) keep() {
+	if cap(g.buf) <= keptGathering {
+		gatherings.Put(g)
+	}
+}
 
 // Scan walks on from cursor (0 starts) until it gave about count records to fn, and returns the cursor to go on with, 0
 // at the end. Every record that is there during the whole walk is given at least once; one that is given may be given
@@ -69,11 +84,7 @@ func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value [
 	count = max(count, 1)
 	budget := emptyBudget + 10*min(count, 1<<20)
 	g := gatherings.Get().(*gathering)
-	defer func() {
-		if cap(g.buf) <= keptGathering {
-			gatherings.Put(g)
-		}
-	}()
+	defer g.keep()
 	number, pos := uint32(cursor>>positionBits), uint32(cursor%positions)
 	given, stopped := 0, false
 	for number < Lanes {
@@ -82,12 +93,17 @@ func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value [
 			return 0, err
 		}
 		for i, f := range g.recs {
-			var value []byte
-			if values {
+			key, value := g.buf[f.key:f.key+f.keyLen], []byte(nil)
+			there := true
+			if f.long {
+				value, f.info, there = t.longValue(g, f.hash, key)
+			} else if values {
 				value = g.buf[f.key+f.keyLen : f.end]
 			}
-			given++
-			stopped = !fn(g.buf[f.key:f.key+f.keyLen], value, f.info) || stopped
+			if there {
+				given++
+				stopped = !fn(key, value, f.info) || stopped
+			}
 			if !stopped {
 				continue
 			}
@@ -111,6 +127,16 @@ func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value [
 	}
 	runtime.KeepAlive(t)
 	return t.cursor(number, pos), nil
+}
+
+// longValue reads a value that gather left out. It may be another one by now, or gone.
+func (t *Table) longValue(g *gathering, h uint64, key []byte) ([]byte, Info, bool) {
+	r := reading{dst: g.long[:0], grow: true}
+	st := t.read(h, key, &r)
+	if cap(r.dst) <= keptGathering {
+		g.long = r.dst
+	}
+	return r.dst, r.info, st == Found
 }
 
 func (t *Table) cursor(number, pos uint32) uint64 {
@@ -153,12 +179,13 @@ func (t *Table) gather(g *gathering, ln *lane, pos uint32, values bool) (uint32,
 			f := found{key: len(g.buf), keyLen: keyLen(hdr), info: t.describe(rec, hdr)}
 			x := Txn{t: t, s: spot{rec: rec, hdr: hdr}}
 			g.buf = append(g.buf, t.keyOf(rec, hdr, nil)...)
-			f.pos = positionOf(t.Hash(g.buf[f.key:]))
+			f.hash = t.Hash(g.buf[f.key:])
+			f.pos = positionOf(f.hash)
 			if f.pos < pos {
 				g.buf = g.buf[:f.key]
 				continue
 			}
-			if values {
+			if f.long = values && f.info.Size >= longValue; values && !f.long {
 				g.buf = x.appendRange(g.buf, 0, f.info.Size)
 			}
 			f.end = len(g.buf)
@@ -172,7 +199,7 @@ func (t *Table) gather(g *gathering, ln *lane, pos uint32, values bool) (uint32,
 // Random appends a key picked at random among the records that are not expired; ok is false when there is none.
 func (t *Table) Random(dst []byte) (_ []byte, ok bool) {
 	g := gatherings.Get().(*gathering)
-	defer gatherings.Put(g)
+	defer g.keep()
 	number, pos := rand.N[uint32](Lanes), rand.N[uint32](positions)
 	// Walk round from a random place to the first bucket with a record.
 	for range Lanes + 1 {
