@@ -69,10 +69,13 @@ func TestCommandsThatEndByThemselves(t *testing.T) {
 		{"--version", "larder v"},
 		{"-v", "larder v"},
 	} {
-		code, stdout, stderr := finish(t, nil, strings.Fields(c.args)...)
-		if code != exitOK || stderr != "" || !strings.Contains(stdout, c.stdout) {
-			t.Errorf("larder %s: code %d, stderr %q; %q is not in\n%s", c.args, code, stderr, c.stdout, stdout)
-		}
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel() // a program with the race detector takes a second to end
+			code, stdout, stderr := finish(t, nil, strings.Fields(c.args)...)
+			if code != exitOK || stderr != "" || !strings.Contains(stdout, c.stdout) {
+				t.Errorf("code %d, stderr %q; %q is not in\n%s", code, stderr, c.stdout, stdout)
+			}
+		})
 	}
 }
 
