@@ -15,6 +15,7 @@ type peer interface {
 	ID() uint64
 	RemoteAddr() string
 	LocalAddr() string
+	Pending() (input, output int)
 	Close()
 	CloseAfterFlush()
 	Need(n int)
@@ -54,6 +55,7 @@ type Client struct {
 	moded    bool // the running command was CLIENT REPLY
 	last     *Command
 	sleeping *time.Timer // of DEBUG SLEEP
+	moving   [2]int      // bytes of input and output under way when last looked at by the idle timeout
 	parser   wire.Parser
 
 	shown shown

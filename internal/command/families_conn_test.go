@@ -23,15 +23,16 @@ type testPeer struct {
 	posts chan func()
 }
 
-func (p testPeer) ID() uint64       { return p.id }
-func (p testPeer) Post(fn func())   { p.posts <- fn }
-func (testPeer) RemoteAddr() string { return "192.0.2.1:1" }
-func (testPeer) LocalAddr() string  { return "192.0.2.2:2" }
-func (testPeer) Close()             {}
-func (testPeer) CloseAfterFlush()   {}
-func (testPeer) Need(int)           {}
-func (testPeer) Pause()             {}
-func (testPeer) Resume()            {}
+func (p testPeer) ID() uint64        { return p.id }
+func (p testPeer) Post(fn func())    { p.posts <- fn }
+func (testPeer) RemoteAddr() string  { return "192.0.2.1:1" }
+func (testPeer) LocalAddr() string   { return "192.0.2.2:2" }
+func (testPeer) Pending() (int, int) { return 0, 0 }
+func (testPeer) Close()              {}
+func (testPeer) CloseAfterFlush()    {}
+func (testPeer) Need(int)            {}
+func (testPeer) Pause()              {}
+func (testPeer) Resume()             {}
 
 // testMemory is the memory limit of stores in tests of the families.
 const testMemory = 256 << 20

@@ -24,7 +24,9 @@ func sweepEvery(seconds int64) time.Duration {
 	return max(minSweep, min(maxSweep, time.Duration(seconds)*time.Second/4))
 }
 
-// sweep closes the connections that sent no command for too long. One that waits for a reply is not idle.
+// sweep closes the connections that sent no command for too long. One that waits for a reply is not idle, nor is one that
+// is sending a long command or taking a long reply. This is the only watch over idle connections: the reactor below has
+// none, because it knows neither commands nor CONFIG SET.
 func (s *Server) sweep() {
 	seconds := s.idle.Load()
 	if seconds == 0 {
@@ -35,7 +37,7 @@ func (s *Server) sweep() {
 			continue
 		}
 		c.conn.Post(func() {
-			if c.waiting || c.idleFor() < seconds {
+			if c.waiting || c.idleFor() < seconds || c.moves() {
 				return
 			}
 			s.idleClosed.Add(1)
@@ -47,6 +49,18 @@ func (s *Server) sweep() {
 	if s.sweeper != nil {
 		s.sweeper.Reset(sweepEvery(seconds))
 	}
+}
+
+// moves reports whether bytes came or went since it was last asked, and counts that as activity.
+func (c *Client) moves() bool {
+	input, output := c.conn.Pending()
+	now := [2]int{input, output}
+	if now == c.moving {
+		return false
+	}
+	c.moving = now
+	c.shown.active.Store(c.server.clock.Now())
+	return true
 }
 
 // Close stops what the server does by itself. Call it when the reactor has stopped.

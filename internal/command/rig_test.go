@@ -34,19 +34,22 @@ type rigPeer struct {
 	closed   bool // Close
 	flushing bool // CloseAfterFlush
 	need     int
+	input    int // what Pending returns
+	output   int
 }
 
 var rigIDs atomic.Uint64
 
-func (p *rigPeer) ID() uint64         { return p.id }
-func (p *rigPeer) RemoteAddr() string { return fmt.Sprintf("192.0.2.1:%d", p.id) }
-func (p *rigPeer) LocalAddr() string  { return "192.0.2.2:6379" }
-func (p *rigPeer) Close()             { p.closed = true }
-func (p *rigPeer) CloseAfterFlush()   { p.flushing = true }
-func (p *rigPeer) Need(n int)         { p.need = n }
-func (p *rigPeer) Pause()             { p.paused = true }
-func (p *rigPeer) Resume()            { p.paused = false }
-func (p *rigPeer) Post(fn func())     { p.posts <- fn }
+func (p *rigPeer) ID() uint64                   { return p.id }
+func (p *rigPeer) RemoteAddr() string           { return fmt.Sprintf("192.0.2.1:%d", p.id) }
+func (p *rigPeer) LocalAddr() string            { return "192.0.2.2:6379" }
+func (p *rigPeer) Pending() (input, output int) { return p.input, p.output }
+func (p *rigPeer) Close()                       { p.closed = true }
+func (p *rigPeer) CloseAfterFlush()             { p.flushing = true }
+func (p *rigPeer) Need(n int)                   { p.need = n }
+func (p *rigPeer) Pause()                       { p.paused = true }
+func (p *rigPeer) Resume()                      { p.paused = false }
+func (p *rigPeer) Post(fn func())               { p.posts <- fn }
 
 // newRigServer opens a server of its own for a test.
 func newRigServer(t testing.TB, o Options) *Server {

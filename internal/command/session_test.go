@@ -322,6 +322,29 @@ func TestIdleClientIsClosedAndAWaitingOneIsNot(t *testing.T) {
 	}
 }
 
+func TestClientWithBytesUnderWayIsNotIdle(t *testing.T) {
+	server, clk := newManualServer(t)
+	server.idle.Store(10)
+	sends, reads, stuck := dial(t, server), dial(t, server), dial(t, server)
+	stuck.peer.input = 100
+	for round := range 5 {
+		// One is in the middle of a long value, one takes a long reply slowly, one stopped in the middle.
+		sends.peer.input += 1000
+		reads.peer.output = 1_000_000 - 1000*round
+		clk.Advance(11 * time.Second)
+		server.sweep()
+		for _, r := range []*rig{sends, reads, stuck} {
+			r.posted()
+		}
+		if sends.peer.closed || reads.peer.closed {
+			t.Fatalf("round %d: closed while sending %v, while reading %v", round, sends.peer.closed, reads.peer.closed)
+		}
+	}
+	if !stuck.peer.closed {
+		t.Error("half a command keeps a connection for ever")
+	}
+}
+
 func TestClientsOverTheLimitAreRefused(t *testing.T) {
 	server := newRigServer(t, Options{MaxClients: 2})
 	a, b := dial(t, server), dial(t, server)

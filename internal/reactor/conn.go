@@ -50,7 +50,6 @@ type Conn struct {
 	stalled  int64 // since when the peer has taken no output
 	above    int64 // since when the output has been above the soft limit
 	deadline int64 // when a closing connection is dropped
-	active   int64 // when input came last; kept only with an idle timeout
 }
 
 // host is the implementation behind a connection.
@@ -59,6 +58,8 @@ type host interface {
 	attend(c *Conn)
 	// post runs fn on the loop of c; nil resumes c.
 	post(c *Conn, fn func())
+	// unwritten returns the bytes of output of c that the socket has not taken.
+	unwritten(c *Conn) int
 }
 
 // Out returns the output chain. What is appended during a call of the handler or a posted function is written after it;
@@ -67,6 +68,10 @@ func (c *Conn) Out() *netbuf.Output { return &c.out }
 
 // Congested reports whether so much output waits that Data should stop, with more set.
 func (c *Conn) Congested() bool { return int64(c.out.Len()) >= c.server.opt.OutputPause }
+
+// Pending returns how many bytes of input wait for the rest of their frame and how many of output to be written. While one
+// of the two changes, bytes come or go.
+func (c *Conn) Pending() (input, output int) { return c.in.Len(), c.host.unwritten(c) }
 
 // ID returns the connection's number: positive, rising, never used twice. Callable from any goroutine.
 func (c *Conn) ID() uint64 { return c.id }
@@ -156,8 +161,6 @@ func (c *Conn) closes(k *counters) error {
 		k.Stalled++
 	case errors.Is(c.err, ErrInputLimit):
 		k.InputCut++
-	case errors.Is(c.err, ErrIdle):
-		k.Idle++
 	}
 	k.Closed++
 	return c.err

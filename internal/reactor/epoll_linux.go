@@ -225,8 +225,6 @@ func (l *loop) timeout() int {
 		return 0
 	case len(l.timed) > 0 || l.listener.deaf:
 		return int(tick / time.Millisecond)
-	case l.watchesIdle():
-		return int(l.idleTick() / time.Millisecond)
 	case l.trimming:
 		return int(slowTick / time.Millisecond)
 	}
@@ -347,6 +345,9 @@ func (l *loop) attend(c *Conn) {
 		l.asked = append(l.asked, c)
 	}
 }
+
+// unwritten implements host.
+func (l *loop) unwritten(c *Conn) int { return c.out.Len() }
 
 // post implements host.
 func (l *loop) post(c *Conn, fn func()) { l.add(post{c, fn}) }

@@ -464,24 +464,42 @@ func TestHandlerThatUsesTooMuchLosesTheConnection(t *testing.T) {
 	})
 }
 
-func TestIdleTimeout(t *testing.T) {
+func TestPendingTellsWhatIsUnderWay(t *testing.T) {
 	both(t, func(t *testing.T, portable bool) {
-		closed := make(chan error, 1)
-		h := &script{closed: func(_ *Conn, err error) { closed <- err }}
-		s := serve(t, h, Options{Portable: portable, IdleTimeout: 150 * time.Millisecond})
+		const owed = 32 << 20 // more than the buffers of two sockets
+		conns := make(chan *Conn, 1)
+		h := &script{
+			opened: func(c *Conn) { conns <- c },
+			do: func(c *Conn, line []byte) {
+				if string(line) == "much\n" {
+					c.Out().Append(make([]byte, owed))
+				}
+			},
+		}
+		s := serve(t, h, Options{Portable: portable})
 		c := dial(t, s)
-		for range 10 {
-			c.send("x\n")
-			c.want("x\n")
-			time.Sleep(30 * time.Millisecond)
+		conn := receiveIn(t, "Open", conns)
+		pending := func() (input, output int) {
+			done := make(chan struct{})
+			conn.Post(func() {
+				input, output = conn.Pending()
+				close(done)
+			})
+			receiveIn(t, "Post", done)
+			return input, output
 		}
-		if n := s.Stats().Closed; n != 0 {
-			t.Fatal("a connection in use was closed")
+		if in, out := pending(); in != 0 || out != 0 {
+			t.Errorf("%d and %d bytes on a silent connection", in, out)
 		}
-		c.wantEnd()
-		if err := receiveIn(t, "Closed", closed); !errors.Is(err, ErrIdle) {
-			t.Errorf("closed with %v, want ErrIdle", err)
+		c.send("$1000\nabc")
+		eventually(t, "unfinished input shows", func() bool { in, _ := pending(); return in == len("$1000\nabc") })
+		c.send(strings.Repeat("y", 997) + "much\n")
+		eventually(t, "unwritten output shows", func() bool { _, out := pending(); return out > 0 })
+		_, before := pending()
+		if _, err := io.CopyN(io.Discard, c.r, owed/2); err != nil {
+			t.Fatal(err)
 		}
+		eventually(t, "it becomes less", func() bool { _, out := pending(); return out < before })
 	})
 }
 

@@ -35,7 +35,6 @@ var (
 	ErrOutputLimit = errors.New("reactor: peer does not read its replies")
 	ErrStalled     = errors.New("reactor: peer took no output for too long")
 	ErrInputLimit  = errors.New("reactor: frame exceeds the input limit")
-	ErrIdle        = errors.New("reactor: connection was idle for too long")
 	ErrShutdown    = errors.New("reactor: server is shutting down")
 	ErrHandler     = errors.New("reactor: handler used more input than there is")
 )

@@ -87,10 +87,6 @@ type Options struct {
 	// negative means never.
 	StallTimeout time.Duration
 
-	// IdleTimeout closes a connection from which nothing came for so long, unless it is paused; 0 means never. A loop
-	// with connections then wakes up a few times per timeout.
-	IdleTimeout time.Duration
-
 	// CloseTimeout bounds CloseAfterFlush; 0 means DefaultCloseTimeout.
 	CloseTimeout time.Duration
 
@@ -122,7 +118,6 @@ func (o Options) Validate() error {
 	complain(o.InputLimit < 0, "InputLimit is %d", o.InputLimit)
 	complain(o.OutputPause < 0, "OutputPause is %d", o.OutputPause)
 	complain(o.OutputSoftFor < 0, "OutputSoftFor is %v", o.OutputSoftFor)
-	complain(o.IdleTimeout < 0, "IdleTimeout is %v", o.IdleTimeout)
 	complain(o.CloseTimeout < 0, "CloseTimeout is %v", o.CloseTimeout)
 	return errors.Join(problems...)
 }

@@ -30,6 +30,9 @@ type portableConn struct {
 // post implements host.
 func (p *portableConn) post(_ *Conn, fn func()) { p.loop.add(portablePost{p, fn}) }
 
+// unwritten implements host.
+func (p *portableConn) unwritten(*Conn) int { return int(p.waiting()) }
+
 // attend implements host. The reader may sit in a read or wait for a change, and there may be nobody to write.
 func (p *portableConn) attend(c *Conn) {
 	if c == p.loop.current || c.state&stateGone != 0 {
@@ -146,9 +149,6 @@ func (p *portableConn) step() bool {
 // read reads once and hands the input to the handler.
 func (p *portableConn) read() {
 	l, c := p.loop, p.c
-	if d := l.server.opt.IdleTimeout; d > 0 {
-		_ = p.conn.SetReadDeadline(time.Now().Add(d))
-	}
 	space := c.in.Space(l.blocks, p.size, c.need)
 	if limit := max(l.server.opt.TurnBudget, portableBlock); len(space) > limit {
 		space = space[:limit]
@@ -167,9 +167,6 @@ func (p *portableConn) read() {
 	case c.state&(stateClosing|stateFlushing) != 0:
 		return
 	case err == nil:
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		// Without a word from the handler only the idle timeout sets a deadline.
-		c.fail(ErrIdle)
 	case errors.Is(err, io.EOF):
 		c.state |= stateEnded
 	default:

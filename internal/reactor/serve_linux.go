@@ -40,9 +40,6 @@ func (l *loop) read(c *Conn) {
 	if c.state&stateEnded != 0 || c.Congested() {
 		return
 	}
-	if l.server.opt.IdleTimeout > 0 {
-		c.active = l.now()
-	}
 	for budget := l.server.opt.TurnBudget; ; {
 		space := c.in.Space(l.blocks, netbuf.InputBlock, c.need)
 		if len(space) > netbuf.InputBlock {
@@ -244,9 +241,6 @@ func (l *loop) adopt(c *Conn, fd int32) {
 		c.state |= stateGone
 		l.forget(c)
 		return
-	}
-	if l.server.opt.IdleTimeout > 0 {
-		c.active = l.now()
 	}
 	l.current = c
 	l.handler.Open(c)

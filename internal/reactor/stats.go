@@ -21,7 +21,6 @@ type counters struct {
 	OutputCut   uint64 // of these: above the hard limit, or for too long above the soft one
 	Stalled     uint64 // took no output for too long
 	InputCut    uint64 // frame above the input limit
-	Idle        uint64 // idle for too long
 	Turns       uint64
 	Reads       uint64 // receive calls
 	Writes      uint64 // send calls
@@ -41,7 +40,6 @@ func (k *counters) add(other *counters) {
 	k.OutputCut += other.OutputCut
 	k.Stalled += other.Stalled
 	k.InputCut += other.InputCut
-	k.Idle += other.Idle
 	k.Turns += other.Turns
 	k.Reads += other.Reads
 	k.Writes += other.Writes

@@ -1,7 +1,5 @@
 package reactor
 
-import "time"
-
 // watch puts c on the list of connections to look after in time.
 func (l *loop) watch(c *Conn) {
 	if c.state&stateTimed == 0 {
@@ -10,18 +8,10 @@ func (l *loop) watch(c *Conn) {
 	}
 }
 
-// watchesIdle reports whether connections of this loop may become idle for too long.
-func (l *loop) watchesIdle() bool { return l.server.opt.IdleTimeout > 0 && l.live > 0 }
-
-// idleTick is how often idle connections are looked for: a quarter of the timeout, so they live at most a quarter longer.
-func (l *loop) idleTick() time.Duration {
-	return min(max(l.server.opt.IdleTimeout/4, 10*time.Millisecond), slowTick)
-}
-
 // sweep does what is due by the clock. A loop with nothing to watch does not read it.
 func (l *loop) sweep() {
 	l.trim()
-	if len(l.timed) == 0 && !l.listener.deaf && !l.watchesIdle() {
+	if len(l.timed) == 0 && !l.listener.deaf {
 		return
 	}
 	now := l.now()
@@ -29,10 +19,6 @@ func (l *loop) sweep() {
 		return
 	}
 	l.nextSweep = now + int64(tick)
-	if l.watchesIdle() {
-		l.nextSweep = now + min(int64(tick), int64(l.idleTick()))
-		l.closeIdle(now)
-	}
 	l.listener.retry(l)
 	l.sweepTimed(now)
 }
@@ -65,16 +51,6 @@ func (l *loop) sweepTimed(now int64) {
 	}
 	clear(l.timed[len(keep):])
 	l.timed = keep
-}
-
-// closeIdle closes the connections from which nothing came for too long.
-func (l *loop) closeIdle(now int64) {
-	limit := int64(l.server.opt.IdleTimeout)
-	for _, c := range l.table {
-		if c != nil && c.state&(stateGone|statePaused|stateFlushing) == 0 && now-c.active >= limit {
-			l.cut(c, ErrIdle)
-		}
-	}
 }
 
 // cut drops a connection for a reason.
