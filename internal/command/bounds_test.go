@@ -238,3 +238,38 @@ func TestWalkOfAClientThatIsGoneEnds(t *testing.T) {
 		t.Errorf("%d keys for nobody, %v", part.n, err)
 	}
 }
+
+func TestPeakBetweenTwoInfosIsSeen(t *testing.T) {
+	server := newRigServer(t, Options{})
+	r := dial(t, server)
+	peak := func() (n int64) {
+		text := string(r.send(pipeline(t, "INFO memory")))
+		_, text, _ = strings.Cut(text, "used_memory_peak:")
+		if _, err := fmt.Sscan(text, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const size = 8 << 20
+	before := peak()
+	for i := range size >> 20 {
+		server.BeginTurn(0)
+		r.do(fmt.Sprintf("SET key:%d %s", i, strings.Repeat("v", 1<<20)))
+		server.EndTurn(0)
+	}
+	// Nothing more happens on any loop: the look that the turns asked for comes by itself, once.
+	deadline := time.Now().Add(10 * time.Second)
+	for server.peakUsed.Load() < before+size {
+		if time.Now().After(deadline) {
+			t.Fatalf("the peak is %d, %d before %d bytes were stored", server.peakUsed.Load(), before, size)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if server.looking.Load() {
+		t.Error("an idle server goes on looking")
+	}
+	r.do("FLUSHALL")
+	if got := peak(); got < before+size {
+		t.Errorf("after the flush the peak is %d", got)
+	}
+}

@@ -24,5 +24,5 @@ func (s *Server) Closed(conn *reactor.Conn, _ error) {
 // BeginTurn reads the clock once for all connections of the turn.
 func (s *Server) BeginTurn(loop int) { s.loopAt(loop).turn = s.clock.Now() }
 
-// EndTurn has nothing to do.
-func (s *Server) EndTurn(int) {}
+// EndTurn takes care that the memory which the turn filled is noticed.
+func (s *Server) EndTurn(int) { s.watchPeak() }

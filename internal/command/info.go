@@ -147,14 +147,9 @@ func infoMemory(w *infoWriter, s *Server) {
 		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"},
 	}
 	metrics.Read(heap)
-	peak := s.peakUsed.Load()
-	for st.Used > peak && !s.peakUsed.CompareAndSwap(peak, st.Used) {
-		peak = s.peakUsed.Load()
-	}
 	w.bytes("used_memory", st.Used)
 	w.bytes("used_memory_rss", residentBytes())
-	// The highest that any INFO has seen: nothing is measured in between.
-	w.bytes("used_memory_peak", max(peak, st.Used))
+	w.bytes("used_memory_peak", s.notePeak(st.Used))
 	w.line("used_memory_overhead", st.Used-st.RecordBytes)
 	w.line("used_memory_dataset", st.RecordBytes)
 	w.bytes("maxmemory", st.MaxMemory)

@@ -96,7 +96,8 @@ type Server struct {
 	badLogins      atomic.Uint64
 	protocolErrors atomic.Uint64
 	idleClosed     atomic.Uint64
-	peakUsed       atomic.Int64 // bytes, the highest that INFO has seen
+	peakUsed       atomic.Int64 // bytes, the highest that was seen
+	looking        atomic.Bool  // a look at the memory in use is due, see watchPeak
 	browserSeen    atomic.Int64 // ms since the epoch of the last log line about one
 	shutdown       atomic.Bool
 	loops          atomic.Pointer[[]*loop]
