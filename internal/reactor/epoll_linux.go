@@ -46,7 +46,7 @@ type epollConn struct {
 	lingered int32 // bytes thrown away
 }
 
-// loop is one event loop. Fields above share belong to its goroutine; mu guards those below it.
+// loop is one event loop. Fields above share belong to its goroutine.
 type loop struct {
 	server  *Server
 	handler Handler
@@ -85,17 +85,7 @@ type loop struct {
 
 	share atomic.Int32 // connections given to this loop and not closed yet; read by the one that accepts
 
-	mu     sync.Mutex // never held during a call of the handler
-	posted []post
-	woken  bool // the eventfd is ready or about to be
-	ended  bool // no post is taken any more
-	shown  counters
-}
-
-// post is a function to run on the loop: for a connection, unless it has closed, or for the loop itself.
-type post struct {
-	c  *Conn
-	fn func() // nil: resume c
+	posts posts
 }
 
 // epollBackend is the loops of a server.
@@ -194,10 +184,7 @@ func (b *epollBackend) conns(i int) []*Conn { return b.loops[i].table }
 
 func (b *epollBackend) counters(k *counters) {
 	for _, l := range b.loops {
-		l.mu.Lock()
-		shown := l.shown
-		l.mu.Unlock()
-		k.add(&shown)
+		l.posts.sum(k)
 	}
 }
 
@@ -278,9 +265,7 @@ func (l *loop) turn(n int) {
 	}
 	l.counters.BytesMoved = l.blocks.Moved()
 	l.blocks.Publish()
-	l.mu.Lock()
-	l.shown = l.counters
-	l.mu.Unlock()
+	l.posts.show(&l.counters)
 }
 
 // now returns the server's time, read at most once per turn.
@@ -292,28 +277,11 @@ func (l *loop) now() int64 {
 }
 
 // add appends to the loop's posts and wakes it. It returns false when the loop has ended.
-func (l *loop) add(p post) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.ended {
-		return false
-	}
-	l.posted = append(l.posted, p)
-	if !l.woken {
-		l.woken = true
-		kick(l.wakeup)
-	}
-	return true
-}
+func (l *loop) add(p post) bool { return l.posts.add(p, func() { kick(l.wakeup) }) }
 
-// takePosts runs what was posted.
+// takePosts runs what was posted. What comes meanwhile wakes the loop again.
 func (l *loop) takePosts() {
-	l.mu.Lock()
-	posts := l.posted
-	l.posted = nil
-	l.woken = false
-	l.mu.Unlock()
-	for _, p := range posts {
+	for _, p := range l.posts.take(false) {
 		l.runPost(p)
 	}
 }
@@ -324,16 +292,12 @@ func (l *loop) runPost(p post) {
 	case c == nil:
 		p.fn()
 	case c.state&(stateClosing|stateGone) != 0:
-	case p.fn == nil:
-		if c.state&statePaused != 0 {
-			c.state &^= statePaused
-			if c.in.Len() > 0 {
-				c.state |= stateMore
-			}
-			l.attend(c)
-		}
 	default:
-		p.fn()
+		if p.fn != nil {
+			p.fn()
+		} else {
+			c.resume()
+		}
 		l.attend(c)
 	}
 }
@@ -378,18 +342,8 @@ func (l *loop) abort() {
 
 // end takes the last posts, of which those for the loop itself still run, and closes the loop's descriptors.
 func (l *loop) end() {
-	for {
-		l.mu.Lock()
-		posts := l.posted
-		l.posted = nil
-		l.ended = len(posts) == 0
-		l.mu.Unlock()
-		if len(posts) == 0 {
-			break
-		}
-		for _, p := range posts {
-			l.runPost(p)
-		}
+	for !l.posts.end() {
+		l.takePosts()
 	}
 	l.release()
 }

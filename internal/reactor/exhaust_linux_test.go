@@ -115,7 +115,8 @@ func TestOutOfDescriptors(t *testing.T) {
 		before, _ := ask()
 		time.Sleep(500 * time.Millisecond)
 		after, _ := ask()
-		if after-before > 30 {
+		// Clients that came before the shortage may still be served meanwhile; a loop that spins makes thousands of turns.
+		if after-before > 500 {
 			t.Errorf("%d turns in half a second without descriptors: the loop spins", after-before)
 		}
 

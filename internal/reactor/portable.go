@@ -51,17 +51,7 @@ type virtualLoop struct {
 	stopping bool
 	counters counters
 
-	postMu  sync.Mutex // taken after mu, or alone
-	posted  []portablePost
-	running bool // a goroutine works on posted
-	ended   bool
-	shown   counters // what Stats sees, so that a handler may ask for it
-}
-
-// portablePost is a function to run on the loop: for a connection, unless it has closed, or for the loop itself.
-type portablePost struct {
-	p  *portableConn
-	fn func() // nil: resume
+	posts posts // its mutex is taken after mu, or alone
 }
 
 // newPortable returns the portable loops of a server, which accept from ln.
@@ -103,16 +93,13 @@ func (b *portable) abort() {
 	}
 }
 
-func (b *portable) run(i int, fn func()) bool { return b.loops[i].add(portablePost{fn: fn}) }
+func (b *portable) run(i int, fn func()) bool { return b.loops[i].add(post{fn: fn}) }
 
 func (b *portable) conns(i int) []*Conn { return b.loops[i].table }
 
 func (b *portable) counters(k *counters) {
 	for _, l := range b.loops {
-		l.postMu.Lock()
-		shown := l.shown
-		l.postMu.Unlock()
-		k.add(&shown)
+		l.posts.sum(k)
 	}
 }
 
@@ -204,9 +191,7 @@ func (l *virtualLoop) finish() {
 func (l *virtualLoop) publish() {
 	l.counters.BytesMoved = l.blocks.Moved()
 	l.blocks.Publish()
-	l.postMu.Lock()
-	l.shown = l.counters
-	l.postMu.Unlock()
+	l.posts.show(&l.counters)
 }
 
 // trim lets the pool drop blocks that nobody needs, once a second while it has any.
@@ -224,74 +209,40 @@ func (b *portable) trim() {
 }
 
 // add appends to the posts and sees to it that somebody works on them. It returns false when the loop has ended.
-func (l *virtualLoop) add(p portablePost) bool {
-	l.postMu.Lock()
-	defer l.postMu.Unlock()
-	if l.ended {
-		return false
-	}
-	l.posted = append(l.posted, p)
-	if !l.running {
-		l.running = true
-		go l.runPosts()
-	}
-	return true
-}
+func (l *virtualLoop) add(p post) bool { return l.posts.add(p, func() { go l.runPosts() }) }
 
 // runPosts runs what is posted until nothing is left.
 func (l *virtualLoop) runPosts() {
-	for {
-		l.postMu.Lock()
-		posts := l.posted
-		l.posted = nil
-		l.running = len(posts) > 0
-		l.postMu.Unlock()
-		if len(posts) == 0 {
-			return
-		}
-		for _, post := range posts {
+	for list := l.posts.take(true); len(list) > 0; list = l.posts.take(true) {
+		for _, p := range list {
 			l.mu.Lock()
-			l.runPost(post)
+			l.runPost(p)
 			l.mu.Unlock()
 		}
 	}
 }
 
 // runPost runs one post. The loop's mutex is held.
-func (l *virtualLoop) runPost(post portablePost) {
-	if post.p == nil {
-		l.begin(nil)
-		post.fn()
-		l.finish()
+func (l *virtualLoop) runPost(p post) {
+	c := p.c
+	if c != nil && c.state&(stateClosing|stateGone) != 0 {
 		return
 	}
-	c := post.p.c
-	switch {
-	case c.state&(stateClosing|stateGone) != 0:
-		return
-	case post.fn != nil:
+	if p.fn != nil {
 		l.begin(nil)
-		post.fn()
+		p.fn()
 		l.finish()
-	case c.state&statePaused != 0:
-		c.state &^= statePaused
-		if c.in.Len() > 0 {
-			c.state |= stateMore
-		}
+	} else {
+		c.resume()
 	}
-	post.p.attend(c)
+	if c != nil {
+		c.host.attend(c)
+	}
 }
 
 // end lets the last posts run and gives the blocks back.
 func (l *virtualLoop) end() {
-	for {
-		l.postMu.Lock()
-		idle := !l.running && len(l.posted) == 0
-		l.ended = idle
-		l.postMu.Unlock()
-		if idle {
-			break
-		}
+	for !l.posts.end() {
 		runtime.Gosched()
 	}
 	l.mu.Lock()

@@ -28,7 +28,7 @@ type portableConn struct {
 }
 
 // post implements host.
-func (p *portableConn) post(_ *Conn, fn func()) { p.loop.add(portablePost{p, fn}) }
+func (p *portableConn) post(c *Conn, fn func()) { p.loop.add(post{c, fn}) }
 
 // unwritten implements host.
 func (p *portableConn) unwritten(*Conn) int { return int(p.waiting()) }
