@@ -93,7 +93,7 @@ func (c *Client) fill(in []byte) (n, end int, err error) {
 	if hashed > 1 {
 		// In a loop of their own the loads stand close together, so the processor has many of them under way at once.
 		for _, h := range l.hashes[:hashed] {
-			c.current.Touch(h)
+			c.current.Prefetch(h)
 		}
 	}
 	return n, end, err

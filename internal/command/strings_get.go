@@ -37,7 +37,7 @@ func (c *Client) each(args [][]byte, step int, fn func(db *store.Collection, h u
 		n := 0
 		for i := 0; i < len(args) && n < touchAhead; i += step {
 			hashes[n] = db.Hash(args[i])
-			db.Touch(hashes[n])
+			db.Prefetch(hashes[n])
 			n++
 		}
 		for i := range n {

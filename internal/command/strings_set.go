@@ -190,7 +190,7 @@ func (c *Client) guard(args [][]byte, step int) *index.Guard {
 	g, db := &c.loop.guard, c.db()
 	for i := 0; i < len(args); i += step {
 		h := db.Hash(args[i])
-		db.Touch(h)
+		db.Prefetch(h)
 		g.Add(db.Table, h, args[i])
 	}
 	g.Lock()

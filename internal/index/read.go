@@ -299,9 +299,9 @@ func (t *Table) Peek(h uint64, key []byte) (Info, bool) {
 	return r.info, st == Found
 }
 
-// Touch asks for the line of the key's bucket, so that a read that follows soon finds it in the cache. Touching several
+// Prefetch asks for the line of the key's bucket, so that a read that follows soon finds it in the cache. Prefetching several
 // keys before reading them overlaps their cache misses.
-func (t *Table) Touch(h uint64) {
+func (t *Table) Prefetch(h uint64) {
 	if lockedReads {
 		return
 	}
