@@ -11,8 +11,8 @@ import (
 	"github.com/larder-cache/larder/internal/store"
 )
 
-// maxErrorLine is above every error text: the longest echo of a client's bytes, twice, and the words around it.
-const maxErrorLine = 512
+// maxErrorLine is above every error text: the longest echo of a client's bytes and the words around it.
+const maxErrorLine = maxEchoedArgument + 256
 
 func TestWhatAClientTellsOfItselfIsBounded(t *testing.T) {
 	server := newRigServer(t, Options{})
@@ -44,7 +44,7 @@ func TestWhatAClientTellsOfItselfIsBounded(t *testing.T) {
 func TestErrorTextsAreOneShortLine(t *testing.T) {
 	server := newRigServer(t, Options{Databases: 1})
 	enemies := [][]byte{
-		bytes.Repeat([]byte("\r\n-ERR forged\r\n"), 100), bytes.Repeat([]byte("x"), 1000), []byte("a\r\nb\r\n"), []byte("\x00\r\n"), {},
+		bytes.Repeat([]byte("\r\n-ERR forged\r\n"), 100), bytes.Repeat([]byte("x"), 4*maxErrorLine), []byte("a\r\nb\r\n"), []byte("\x00\r\n"), {},
 	}
 	plain := []byte("1")
 	check := func(args [][]byte) {

@@ -91,7 +91,7 @@ func clientSetinfo(c *Client, args [][]byte) {
 	case isWord(args[2], "LIB-VER"):
 		field, place = "lib-ver", 1
 	default:
-		c.fail("ERR Unrecognized option '" + clip(args[2], maxEchoedName) + "'")
+		c.fail("ERR Unrecognized option '" + clip(args[2], maxEchoedArgument) + "'")
 		return
 	}
 	if refusal := refuseText(args[3], field, "has"); refusal != "" {
@@ -163,7 +163,7 @@ func clientList(c *Client, args [][]byte) {
 	case len(args) == 4 && isWord(args[2], "TYPE"):
 		normal, ok := clientType(args[3])
 		if !ok {
-			c.fail("ERR Unknown client type '" + clip(args[3], maxEchoedName) + "'")
+			c.fail("ERR Unknown client type '" + clip(args[3], maxEchoedArgument) + "'")
 			return
 		}
 		if !normal {

@@ -69,13 +69,13 @@ func parseKill(args [][]byte) (f killFilter, refusal string) {
 			f.laddr = value
 		case isWord(args[i], "USER"):
 			if string(value) != defaultUser {
-				return f, "ERR No such user '" + clip(value, maxEchoedName) + "'"
+				return f, "ERR No such user '" + clip(value, maxEchoedArgument) + "'"
 			}
 			f.user = value
 		case isWord(args[i], "TYPE"):
 			normal, ok := clientType(value)
 			if !ok {
-				return f, "ERR Unknown client type '" + clip(value, maxEchoedName) + "'"
+				return f, "ERR Unknown client type '" + clip(value, maxEchoedArgument) + "'"
 			}
 			f.typed, f.normal = true, normal
 		case isWord(args[i], "SKIPME") && isWord(value, "YES"):

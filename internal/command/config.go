@@ -46,7 +46,7 @@ func configSet(c *Client, args [][]byte) {
 	}
 	for i := 0; i < len(pairs); i += 2 {
 		if findParameter(pairs[i]) == nil {
-			c.fail("ERR Unknown option or number of arguments for CONFIG SET - '" + clip(pairs[i], maxEchoedName) + "'")
+			c.fail("ERR Unknown option or number of arguments for CONFIG SET - '" + clip(pairs[i], maxEchoedArgument) + "'")
 			return
 		}
 	}
@@ -65,7 +65,7 @@ func configSet(c *Client, args [][]byte) {
 			change, problem = p.set(c.server, string(pairs[i+1]))
 		}
 		if problem != "" {
-			c.fail("ERR CONFIG SET failed (possibly related to argument '" + clip(pairs[i], maxEchoedName) + "') - " + problem)
+			c.fail("ERR CONFIG SET failed (possibly related to argument '" + clip(pairs[i], maxEchoedArgument) + "') - " + problem)
 			return
 		}
 		seen[p] = true

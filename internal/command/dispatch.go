@@ -7,7 +7,9 @@ import (
 // Limits of the text that an unknown command is answered with, as in Redis.
 const (
 	maxEchoedName = 128
-	maxEchoedArgs = 128
+	// maxEchoedArgument is how many bytes of an argument an error text shows where Redis shows all of them.
+	maxEchoedArgument = 1024
+	maxEchoedArgs     = 128
 )
 
 // execute checks and runs one command. The order of the checks is that of Redis: a name that exists, the number of

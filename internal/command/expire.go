@@ -159,7 +159,7 @@ func (c *Client) expireConditions(words [][]byte) (when expireConditions, ok boo
 		case isWord(w, "LT"):
 			when |= expireLT
 		default:
-			c.fail("ERR Unsupported option " + clip(bytes.TrimRight(w, "\r\n"), maxEchoedName))
+			c.fail("ERR Unsupported option " + clip(bytes.TrimRight(w, "\r\n"), maxEchoedArgument))
 			return 0, false
 		}
 	}
