@@ -21,26 +21,27 @@ func (t *Table) grow(ln *lane) {
 	}
 }
 
-// addSegment appends a segment to the directory, which doubles when it is full. Old directories stay as they are: a
+// addSegment appends a segment to the directory, which grows when it is full. Old directories stay as they are: a
 // reader may still look at one.
 func (t *Table) addSegment(ln *lane) bool {
 	route := ln.route.Load()
 	dir := memory.Ref(route >> 32)
 	if ln.segments == ln.capacity {
-		if ln.capacity*2 > maxDirectory {
+		capacity := ln.capacity * directoryStep
+		if capacity > maxDirectory {
 			return false
 		}
-		bigger := t.alloc(ln, int(ln.capacity)*8)
+		bigger := t.allocIndex(ln, int(capacity)*4)
 		if bigger == 0 {
 			return false
 		}
-		b := bytesAt(t.arena.At(bigger), 0, int(ln.capacity)*8)
+		b := bytesAt(t.arena.At(bigger), 0, int(capacity)*4)
 		clear(b[copy(b, bytesAt(t.arena.At(dir), 0, int(ln.capacity)*4)):])
-		ln.index += int64(t.arena.Size(memory.ClassFor(len(b))))
-		ln.capacity *= 2
+		ln.index += t.indexBytes(len(b))
+		ln.capacity = capacity
 		dir = bigger
 	}
-	seg := t.alloc(ln, segmentSize)
+	seg := t.allocIndex(ln, segmentSize)
 	if seg == 0 {
 		if dir != memory.Ref(route>>32) {
 			ln.route.Store(uint64(dir)<<32 | uint64(buckets(route)))

@@ -16,6 +16,7 @@ const (
 	segmentBuckets = 32
 	segmentSize    = segmentBuckets * bucketSize
 	firstDirectory = 16                  // segments
+	directoryStep  = 4                   // growth
 	maxDirectory   = memory.SlotSize / 4 // segments: 2 million buckets, 14 million records, in each lane
 )
 
@@ -58,7 +59,10 @@ type laneFields struct {
 	magazines memory.Magazines
 }
 
-// TryLock, Unlock and Magazines make the lane a memory.Owner.
+// Lock, TryLock, Unlock and Magazines make the lane a memory.Owner.
+func (ln *lane) Lock() { ln.mu.Lock() }
+
+// TryLock takes the lane's lock if that is free.
 func (ln *lane) TryLock() bool { return ln.mu.TryLock() }
 
 // Unlock releases the lane's lock.
@@ -96,10 +100,17 @@ func (t *Table) nextOf(b *bucket) *bucket {
 	return (*bucket)(t.arena.At(r))
 }
 
-// alloc takes a cell for n bytes.
+// alloc takes a cell for n bytes of a record.
 func (t *Table) alloc(ln *lane, n int) memory.Ref {
 	return ln.magazines.Alloc(t.arena, memory.ClassFor(n))
 }
+
+// allocIndex takes a cell for n bytes of the index.
+func (t *Table) allocIndex(ln *lane, n int) memory.Ref {
+	return ln.magazines.Alloc(t.arena, memory.IndexClassFor(n))
+}
+
+func (t *Table) indexBytes(n int) int64 { return int64(t.arena.Size(memory.IndexClassFor(n))) }
 
 func (t *Table) free(ln *lane, r memory.Ref) { ln.magazines.Free(t.arena, r) }
 
@@ -109,7 +120,7 @@ func (t *Table) cellBytes(h uint64) int64 {
 		return int64(t.arena.Size(memory.ClassFor(prefix(h) + payloadLen(h))))
 	}
 	c := chunkingOf(payloadLen(h))
-	n := t.arena.Size(memory.ClassFor(c.headSize())) + c.whole*memory.SlotSize + c.cells*memory.MaxCell
+	n := t.arena.Size(memory.HeadClassFor(c.headSize())) + c.whole*memory.SlotSize + c.cells*memory.MaxCell
 	if c.rest > 0 {
 		n += t.arena.Size(memory.ClassFor(c.rest))
 	}
@@ -119,12 +130,12 @@ func (t *Table) cellBytes(h uint64) int64 {
 // openLane gives the lane its first directory and segment.
 func (t *Table) openLane(ln *lane, number uint8) error {
 	ln.table, ln.number = t, number
-	dir := t.alloc(ln, firstDirectory*4)
+	dir := t.allocIndex(ln, firstDirectory*4)
 	if dir == 0 {
 		return ErrFull
 	}
 	clear(bytesAt(t.arena.At(dir), 0, firstDirectory*4))
-	ln.index += int64(t.arena.Size(memory.ClassFor(firstDirectory * 4)))
+	ln.index += t.indexBytes(firstDirectory * 4)
 	ln.capacity = firstDirectory
 	ln.route.Store(uint64(dir) << 32)
 	if !t.addSegment(ln) {

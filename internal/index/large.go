@@ -132,7 +132,7 @@ func (t *Table) payloadEqual(rec unsafe.Pointer, room int, h uint64, key []byte)
 // Chunks that keep has in the same place and size are taken over; the caller must not free those with the old head.
 func (t *Table) allocLarge(ln *lane, payload int, keep unsafe.Pointer, kept chunking) memory.Ref {
 	c := chunkingOf(payload)
-	head := t.alloc(ln, c.headSize())
+	head := ln.magazines.Alloc(t.arena, memory.HeadClassFor(c.headSize()))
 	if head == 0 {
 		return 0
 	}

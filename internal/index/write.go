@@ -254,7 +254,7 @@ func (t *Table) insert(ln *lane, home *bucket, tag uint8, ref memory.Ref, expire
 	for b.vacancy() < 0 {
 		next := t.nextOf(b)
 		if next == nil {
-			r := t.alloc(ln, bucketSize)
+			r := t.allocIndex(ln, bucketSize)
 			if r == 0 {
 				return false
 			}

@@ -3,7 +3,6 @@ package memory
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -31,8 +30,9 @@ var ErrNoMemory = errors.New("memory limit reached")
 
 // Options of an arena.
 type Options struct {
-	Limit     int64 // ceiling in bytes, everything counted
-	HugePages bool  // ask for transparent huge pages
+	Limit     int64    // ceiling in bytes, everything counted
+	HugePages bool     // ask for transparent huge pages
+	Reclaim   *Reclaim // nil = DefaultReclaim
 }
 
 // An Arena is one reservation and its allocator. Methods are safe for concurrent use unless they say otherwise.
@@ -43,8 +43,9 @@ type Arena struct {
 	committed atomic.Uint32 // references below 1 + committed lie in committed memory
 
 	shapes  [classCount]shape
-	headers unsafe.Pointer // table of header, one per slot
-	slots   int            // slots that the reservation holds
+	headers unsafe.Pointer  // table of header, one per slot
+	kinds   []atomic.Uint32 // of each slot: its Class or noClass, and victim
+	slots   int             // slots that the reservation holds
 	limit   int64
 	tier    string
 	mapping *mapping
@@ -53,6 +54,7 @@ type Arena struct {
 	pool    pool
 	classes [classCount]class
 	relief  relief
+	reclaim reclaim
 
 	badFrees  atomic.Uint64
 	refused   atomic.Uint64
@@ -73,6 +75,10 @@ func New(o Options) (*Arena, error) {
 		size -= GroupSize // the last reference must fit
 	}
 	a.slots = int(size / SlotSize)
+	a.kinds = make([]atomic.Uint32, a.slots)
+	for i := range a.kinds {
+		a.kinds[i].Store(noClass)
+	}
 	for c := range a.shapes {
 		a.shapes[c] = shapeOf(Class(c), 1<<a.shift)
 	}
@@ -85,14 +91,18 @@ func New(o Options) (*Arena, error) {
 		m.release()
 		return nil, fmt.Errorf("reserve the table of slots: %w", err)
 	}
-	if err := t.commit(0, t.size); err != nil {
+	if err := t.open(0, t.size); err != nil {
 		m.release()
 		t.release()
 		return nil, fmt.Errorf("commit the table of slots: %w", err)
 	}
-	a.base, a.headers, a.tier = m.base, t.base, m.tier
+	a.base, a.headers, a.tier = m.base, t.base, m.tier.String()
 	a.mapping, a.table = m, t
 	a.pool.init(a)
+	a.reclaim.Reclaim = DefaultReclaim
+	if o.Reclaim != nil {
+		a.reclaim.Reclaim = *o.Reclaim
+	}
 	// Readers hold the arena while they read, so nothing can still look at the mapping when it is unreachable.
 	runtime.AddCleanup(a, func(ms [2]*mapping) { ms[0].release(); ms[1].release() }, [2]*mapping{m, t})
 	return a, nil
@@ -116,17 +126,17 @@ func (a *Arena) Size(c Class) int { return int(a.shapes[c].size) }
 
 // ClassOf returns the class of the slot in which r lies. The caller owns a cell there.
 func (a *Arena) ClassOf(r Ref) Class {
-	h, _ := a.locate(r)
-	return Class(h.class.Load())
+	slot, _ := a.locate(r)
+	return Class(a.kinds[slot].Load())
 }
 
 // Tier says which pages back the arena: "thp" (transparent huge pages asked for), "4k" or "heap".
 func (a *Arena) Tier() string { return a.tier }
 
-// locate returns the slot's header and the offset of r in it.
-func (a *Arena) locate(r Ref) (*header, uint32) {
+// locate returns the slot of r and the offset of r in it.
+func (a *Arena) locate(r Ref) (int, uint32) {
 	off := uint64(r-1) << (a.shift & 63)
-	return a.header(int(off / SlotSize)), uint32(off & (SlotSize - 1))
+	return int(off / SlotSize), uint32(off & (SlotSize - 1))
 }
 
 func (a *Arena) header(slot int) *header {
@@ -137,79 +147,9 @@ func (a *Arena) refAt(slot int, off uint32) Ref {
 	return Ref((uint64(slot)*SlotSize+uint64(off))>>(a.shift&63)) + 1
 }
 
-// Charge counts n bytes of a structure outside the arena against the ceiling.
-func (a *Arena) Charge(n int64) error {
-	a.pool.mu.Lock()
-	defer a.pool.mu.Unlock()
-	if a.pool.charged+n+a.pool.committedBytes() > a.limit {
-		return ErrNoMemory
-	}
-	a.pool.charged += n
-	return nil
-}
-
-// Uncharge takes back a Charge.
-func (a *Arena) Uncharge(n int64) {
-	a.pool.mu.Lock()
-	a.pool.charged -= n
-	a.pool.mu.Unlock()
-}
-
 // Discard gives all pages back and leaves the arena readable as zeros. Nothing may be allocated or freed afterwards.
 // Concurrent readers see zeros or old bytes.
 func (a *Arena) Discard() { a.mapping.discard() }
-
-// Stats of an arena, in bytes unless they are counts.
-type Stats struct {
-	Limit     int64
-	Committed int64  // groups in use, with the headers of their slots
-	Charged   int64  // structures of owners outside the arena
-	Out       int64  // cells handed to magazines and owners
-	FreeSlots int64  // count: committed slots that belong to no class
-	Tier      string // see Arena.Tier
-	BadFrees  uint64 // refused: double frees and foreign references
-	Refused   uint64 // allocations refused at the ceiling
-	Shortages uint64 // times that magazines were emptied to satisfy an allocation
-}
-
-// Stats returns the sums of this moment.
-func (a *Arena) Stats() Stats {
-	s := Stats{
-		Limit: a.limit, Tier: a.tier,
-		BadFrees: a.badFrees.Load(), Refused: a.refused.Load(), Shortages: a.shortages.Load(),
-	}
-	for c := range a.classes {
-		k := &a.classes[c]
-		k.mu.Lock()
-		s.Out += k.out * int64(a.shapes[c].size)
-		k.mu.Unlock()
-	}
-	a.pool.mu.Lock()
-	s.Committed, s.Charged = a.pool.committedBytes(), a.pool.charged
-	for _, w := range a.pool.free {
-		s.FreeSlots += int64(bits.OnesCount64(w))
-	}
-	a.pool.mu.Unlock()
-	return s
-}
-
-// Live counts the cells in use by reading every bitmap: exact when nobody allocates meanwhile. It is an audit, not a
-// statistic.
-func (a *Arena) Live() (cells, bytes int64) {
-	a.pool.mu.Lock()
-	n := a.pool.groups * slotsPerGroup
-	a.pool.mu.Unlock()
-	for i := range n {
-		h := a.header(i)
-		live := int64(0)
-		for w := range h.inUse {
-			live += int64(bits.OnesCount64(h.inUse[w].Load()))
-		}
-		cells += live
-		bytes += live * int64(a.shapes[h.class.Load()].size)
-	}
-	return cells, bytes
-}
 
 func (a *Arena) badFree(r Ref, why string) {
 	a.badFrees.Add(1)

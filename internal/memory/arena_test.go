@@ -119,7 +119,7 @@ func TestCeilingIsKeptAndReliefFindsWhatMagazinesHold(t *testing.T) {
 		}
 	}
 	first := fill(100)
-	if s := a.Stats(); s.Committed+s.Charged > MinLimit || len(first) < MinLimit*7/10/104 {
+	if s := a.Stats(); s.Held > MinLimit || len(first) < MinLimit*7/10/104 {
 		t.Fatalf("%d cells, %+v", len(first), s)
 	}
 	for _, r := range first {

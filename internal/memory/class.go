@@ -10,26 +10,47 @@ const (
 	// MaxCell is the largest cell below a whole slot, in bytes.
 	MaxCell = 32 << 10
 
-	slotsPerGroup = GroupSize / SlotSize
+	fineStep  = 8   // distance of classes up to fineLimit, in bytes
+	fineLimit = 256 // bytes
+	minCell   = 16  // bytes
+	fineCount = (fineLimit-minCell)/fineStep + 1
+	perDouble = 8
+	doublings = 7 // 256 B to 32 KiB
+	wholeSlot = Class(fineCount + perDouble*doublings)
 
-	fineStep   = 8   // distance of classes up to fineLimit, in bytes
-	fineLimit  = 256 // bytes
-	minCell    = 16  // bytes
-	fineCount  = (fineLimit-minCell)/fineStep + 1
-	perDouble  = 8
-	doublings  = 7 // 256 B to 32 KiB
-	wholeSlot  = Class(fineCount + perDouble*doublings)
-	classCount = int(wholeSlot) + 1
+	firstIndex = wholeSlot + 1
+	indexCount = 8
+	firstHead  = firstIndex + indexCount
+	headCount  = 10
+	minHead    = 32 // bytes
+	classCount = int(firstHead) + headCount
+
+	// noClass marks a slot that no class has.
+	noClass = 0xFF
+)
+
+// indexSizes are the cells of an index: buckets of one line, segments of 2 KiB, directories that grow four times.
+var indexSizes = [indexCount]int{64, 256, 1 << 10, 2 << 10, 4 << 10, 16 << 10, 64 << 10, SlotSize}
+
+// A purpose is what the cells of a class are for. Slots of one purpose share groups, because those of an index can never be
+// moved and would pin the groups of records.
+type purpose uint8
+
+const (
+	forRecords purpose = iota
+	forIndex
+	purposes = 2
 )
 
 // The largest class of the stepped range must be MaxCell.
 var _ = [1]struct{}{}[fineLimit<<doublings-MaxCell]
 
-// A Class numbers a size of cells.
+// A Class numbers a size of cells and what they are for: records and their parts, heads of records in several cells, or
+// an index.
 type Class uint8
 
-// ClassFor returns the smallest class whose cells hold n bytes, for n from 0 to SlotSize. Above MaxCell that is a whole
-// slot.
+// ClassFor returns the smallest class for records whose cells hold n bytes, for n from 0 to SlotSize. Above MaxCell that
+// is a whole slot.
 func ClassFor(n int) Class {
 	switch {
 	case n <= minCell:
@@ -45,6 +66,44 @@ func ClassFor(n int) Class {
 	}
 }
 
+// HeadClassFor returns the class of a head, a cell of up to 16 KiB that names other cells. Heads have slots of their own, so
+// that one look at the slot tells them from other records.
+func HeadClassFor(n int) Class {
+	return firstHead + Class(max(bits.Len(uint(n-1))-bits.Len(minHead-1), 0))
+}
+
+// IndexClassFor returns the class for n bytes of an index, up to SlotSize. Its cells are not moved by evacuation.
+func IndexClassFor(n int) Class {
+	for i, size := range indexSizes {
+		if n <= size {
+			return firstIndex + Class(i)
+		}
+	}
+	return firstIndex + indexCount - 1
+}
+
+// IsHead reports whether the cells of c name other cells.
+func (c Class) IsHead() bool { return c >= firstHead && int(c) < classCount }
+
+func (c Class) purpose() purpose {
+	if c >= firstIndex && c < firstHead {
+		return forIndex
+	}
+	return forRecords
+}
+
+// largest returns the last class of the kind of c that is smaller than a slot.
+func (c Class) largest() Class {
+	switch {
+	case c <= wholeSlot:
+		return wholeSlot - 1
+	case c < firstHead:
+		return firstHead - 2
+	default:
+		return Class(classCount - 1)
+	}
+}
+
 // nominalSize is the size of a class before rounding to the arena's unit.
 func nominalSize(c Class) int {
 	switch {
@@ -54,8 +113,12 @@ func nominalSize(c Class) int {
 		k := int(c) - fineCount
 		e := 8 + k/perDouble
 		return 1<<e + (k%perDouble+1)<<(e-3)
-	default:
+	case c == wholeSlot:
 		return SlotSize
+	case c < firstHead:
+		return indexSizes[c-firstIndex]
+	default:
+		return minHead << (c - firstHead)
 	}
 }
 

@@ -35,12 +35,13 @@ func (g *Magazines) Alloc(a *Arena, c Class) Ref {
 	m.head = *(*Ref)(a.At(r))
 	m.n--
 	g.held--
-	h, off := a.locate(r)
+	slot, off := a.locate(r)
+	h := a.header(slot)
 	i, _ := a.shapes[c].cellIndex(off)
 	old := h.inUse[i/64].Or(1 << (i % 64))
 	if invariants.Enabled {
 		invariants.Check(old&(1<<(i%64)) == 0, "cell %d handed out twice", r)
-		invariants.Check(Class(h.class.Load()) == c, "cell %d of class %d handed out as class %d", r, h.class.Load(), c)
+		invariants.Check(Class(a.kinds[slot].Load()) == c, "cell %d of class %d handed out as class %d", r, a.kinds[slot].Load(), c)
 	}
 	return r
 }
@@ -51,20 +52,31 @@ func (g *Magazines) Free(a *Arena, r Ref) {
 		a.badFree(r, "outside the arena")
 		return
 	}
-	h, off := a.locate(r)
-	c := Class(h.class.Load())
+	slot, off := a.locate(r)
+	kind := a.kinds[slot].Load()
+	c := Class(kind)
+	if c == noClass {
+		a.badFree(r, "in a slot without cells")
+		return
+	}
 	s := &a.shapes[c]
 	i, ok := s.cellIndex(off)
 	if !ok {
 		a.badFree(r, "not the start of a cell")
 		return
 	}
+	h := a.header(slot)
 	if bit := uint64(1) << (i % 64); h.inUse[i/64].And(^bit)&bit == 0 {
 		a.badFree(r, "not in use")
 		return
 	}
 	if invariants.Enabled {
 		poison(a.At(r), int(s.size))
+	}
+	if kind&victim != 0 {
+		// Nobody may take a cell of a slot that is being emptied, this lane included.
+		a.put(c, r, 1)
+		return
 	}
 	m := &g.m[c]
 	*(*Ref)(a.At(r)) = m.head
@@ -96,7 +108,7 @@ func (g *Magazines) refill(a *Arena, c Class) bool {
 // at the ceiling a class without free cells may stand beside others that have plenty. It returns the class that has one
 // in its magazine now.
 func (g *Magazines) borrow(a *Arena, c Class) (Class, bool) {
-	for d := c + 1; d < wholeSlot; d++ {
+	for d := c + 1; d <= c.largest(); d++ {
 		m := &g.m[d]
 		if m.head == 0 {
 			head, n := a.take(d, 1)
@@ -126,18 +138,21 @@ func (g *Magazines) spill(a *Arena, c Class, n int) {
 	a.put(c, head, n)
 }
 
-// Flush gives every cell back to its class.
-func (g *Magazines) Flush(a *Arena) (cells int) {
+// Flush gives every cell back to its class. It returns their number and that of the classes.
+func (g *Magazines) Flush(a *Arena) (cells, classes int) {
 	if g.held == 0 {
-		return 0 // the usual case when shortages follow each other
+		return 0, 0 // the usual case when shortages follow each other
 	}
 	for c := range g.m {
 		n := int(g.m[c].n)
-		g.spill(a, Class(c), n)
 		g.m[c].batch = 0
-		cells += n
+		if n > 0 {
+			g.spill(a, Class(c), n)
+			cells += n
+			classes++
+		}
 	}
-	return cells
+	return cells, classes
 }
 
 // Held returns the cells that the magazines hold.
@@ -145,6 +160,7 @@ func (g *Magazines) Held() int { return g.held }
 
 // An Owner holds magazines under a lock that can be tried.
 type Owner interface {
+	Lock()
 	TryLock() bool
 	Unlock()
 	Magazines() *Magazines
@@ -181,9 +197,7 @@ func (a *Arena) relieve(self *Magazines, c Class) (Ref, int) {
 		o.Magazines().Flush(a)
 		o.Unlock()
 	}
-	for k := range a.classes {
-		a.classes[k].dropEmpty(a)
-	}
+	a.dropDrained()
 	return a.take(c, 1)
 }
 

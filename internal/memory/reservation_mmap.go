@@ -4,6 +4,7 @@ package memory
 
 import (
 	"os"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,7 +16,8 @@ type mapping struct {
 	size  uintptr
 	whole unsafe.Pointer // what mmap returned
 	len   uintptr
-	tier  string
+	tier  Tier
+	calls atomic.Uint64 // to the system
 }
 
 func reserve(size uintptr, huge bool) (*mapping, error) {
@@ -26,18 +28,28 @@ func reserve(size uintptr, huge bool) (*mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mapping{whole: p, len: length, size: size, tier: "4k"}
+	m := &mapping{whole: p, len: length, size: size, tier: tier4K}
 	m.base = unsafe.Add(p, (GroupSize-uintptr(p)%GroupSize)%GroupSize)
 	if huge && adviseHuge(unsafe.Slice((*byte)(m.base), size)) {
-		m.tier = "thp"
+		m.tier = tierTHP
 	}
 	return m, nil
 }
 
-// commit makes [off, off+n) readable and writable, as zeros.
-func (m *mapping) commit(off, n uintptr) error {
+// open makes [off, off+n) readable and writable, as zeros.
+func (m *mapping) open(off, n uintptr) error {
+	m.calls.Add(1)
 	n = min((n+uintptr(os.Getpagesize())-1)&^(uintptr(os.Getpagesize())-1), m.size-off)
 	return unix.Mprotect(unsafe.Slice((*byte)(unsafe.Add(m.base, off)), n), unix.PROT_READ|unix.PROT_WRITE)
+}
+
+// fetch brings group g in and returns what its pages are.
+func (m *mapping) fetch(int) Tier { return m.tier }
+
+// giveBack returns the pages of [off, off+n) to the system; from then on readers see zeros.
+func (m *mapping) giveBack(off, n uintptr) error {
+	m.calls.Add(1)
+	return unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(m.base, off)), n), unix.MADV_DONTNEED)
 }
 
 // discard gives the pages back; readers see zeros.

@@ -1,97 +1,42 @@
 package memory
 
 import (
-	"math/bits"
 	"sync"
 	"sync/atomic"
 	"unsafe"
 )
 
-// A header describes a slot. Its fields are protected by the lock of the slot's class, but for inUse and class.
+// A header describes a slot. Its fields are protected by the lock of the slot's class, but for inUse.
 type header struct {
-	class  atomic.Uint32
 	out    uint32 // cells handed out by the class
 	bump   uint32 // cells from here on were never handed out
 	free   Ref    // list of returned cells, linked through their first four bytes
-	next   int32  // list of slots of the class with free cells: 1 + slot, 0 = end
+	next   int32  // list of slots of the class with free cells, or of its drained slots: 1 + slot, 0 = end
 	prev   int32
 	listed bool
-	_      [36]byte
+	_      [40]byte
 	inUse  [SlotSize / minCell / 64]atomic.Uint64
 }
 
-// Two cache lines' worth of bookkeeping at most stand before the bitmap.
-var _ = [1]struct{}{}[unsafe.Sizeof(header{})-2112]
+// One cache line of bookkeeping stands before the bitmap.
+var _ = [1]struct{}{}[unsafe.Sizeof(header{})-lineSize-SlotSize/minCell/8]
+
+const lineSize = 64
+
+// victim in the kind of a slot says that it is being emptied: its cells are not handed out again.
+const victim = 1 << 8
 
 // A class hands out cells of one size.
 type class struct {
-	mu    sync.Mutex
-	avail int32 // list of slots with free cells: 1 + slot
-	empty int32 // drained slots kept by the class: at most one
-	out   int64 // cells handed out, all slots
-	_     [40]byte
-}
-
-// The pool owns slots that no class has, and commits groups.
-type pool struct {
 	mu      sync.Mutex
-	a       *Arena
-	free    []uint64 // bitmap of free committed slots
-	low     int      // no word below this one has a free slot
-	groups  int      // committed
-	charged int64
-}
-
-func (p *pool) init(a *Arena) {
-	p.a = a
-	p.free = make([]uint64, (a.slots+63)/64)
-}
-
-const groupCost = GroupSize + slotsPerGroup*int64(unsafe.Sizeof(header{}))
-
-func (p *pool) committedBytes() int64 { return int64(p.groups) * groupCost }
-
-// take returns the lowest free slot, committing a group when there is none; -1 at the ceiling.
-func (p *pool) take() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if i := p.lowest(); i >= 0 {
-		return i
-	}
-	if (p.groups+1)*slotsPerGroup > p.a.slots || p.committedBytes()+groupCost+p.charged > p.a.limit {
-		return -1
-	}
-	if err := p.a.mapping.commit(uintptr(p.groups)*GroupSize, GroupSize); err != nil {
-		return -1
-	}
-	first := p.groups * slotsPerGroup
-	for i := first; i < first+slotsPerGroup; i++ {
-		p.free[i/64] |= 1 << (i % 64)
-	}
-	p.low = min(p.low, first/64)
-	p.groups++
-	// Readers may follow references into the group from here on.
-	p.a.committed.Store(uint32(uint64(p.groups) * GroupSize >> p.a.shift))
-	return p.lowest()
-}
-
-func (p *pool) lowest() int {
-	for ; p.low < len(p.free); p.low++ {
-		if w := p.free[p.low]; w != 0 {
-			b := bits.TrailingZeros64(w)
-			p.free[p.low] &^= 1 << b
-			return p.low*64 + b
-		}
-	}
-	p.low = len(p.free)
-	return -1
-}
-
-func (p *pool) give(slot int) {
-	p.mu.Lock()
-	p.free[slot/64] |= 1 << (slot % 64)
-	p.low = min(p.low, slot/64)
-	p.mu.Unlock()
+	avail   int32  // list of slots with free cells: 1 + slot
+	drained int32  // list of empty slots that the class keeps
+	kept    int32  // their number
+	slots   int32  // of the class
+	peak    int32  // most slots since the arena was made
+	out     int64  // cells handed out, all slots
+	puts    uint64 // times that cells came back
+	_       [24]byte
 }
 
 // take hands out up to n cells of class c, linked through their first four bytes; fewer only at the ceiling.
@@ -100,18 +45,8 @@ func (a *Arena) take(c Class, n int) (head Ref, got int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for got < n {
-		if k.avail == 0 {
-			if k.empty != 0 {
-				k.list(a, int(k.empty-1))
-				k.empty = 0
-			} else if slot := a.pool.take(); slot >= 0 {
-				h := a.header(slot)
-				h.class.Store(uint32(c))
-				h.out, h.bump, h.free = 0, 0, 0
-				k.list(a, slot)
-			} else {
-				break
-			}
+		if k.avail == 0 && !k.refill(a, c) {
+			break
 		}
 		slot := int(k.avail - 1)
 		h := a.header(slot)
@@ -139,43 +74,73 @@ func (a *Arena) take(c Class, n int) (head Ref, got int) {
 	return head, got
 }
 
+// refill lists a slot: one that the class kept, or one from the pool.
+func (k *class) refill(a *Arena, c Class) bool {
+	if k.drained != 0 {
+		slot := int(k.drained - 1)
+		k.drained = a.header(slot).next
+		k.kept--
+		k.list(a, slot)
+		return true
+	}
+	slot := a.pool.take(c.purpose())
+	if slot < 0 {
+		return false
+	}
+	h := a.header(slot)
+	h.out, h.bump, h.free = 0, 0, 0
+	a.kinds[slot].Store(uint32(c))
+	k.slots++
+	k.peak = max(k.peak, k.slots)
+	k.list(a, slot)
+	return true
+}
+
 // put takes back n cells of class c that are linked through their first four bytes.
 func (a *Arena) put(c Class, head Ref, n int) {
 	k := &a.classes[c]
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.out -= int64(n)
+	k.puts++
 	for range n {
 		next := *(*Ref)(a.At(head))
-		slot := int(uint64(head-1) << (a.shift & 63) / SlotSize)
+		slot, _ := a.locate(head)
 		h := a.header(slot)
 		*(*Ref)(a.At(head)) = h.free
 		h.free = head
 		h.out--
-		if !h.listed {
+		emptied := a.kinds[slot].Load()&victim != 0
+		if !h.listed && !emptied {
 			k.list(a, slot)
 		}
 		if h.out == 0 {
-			k.retire(a, slot)
+			k.retire(a, slot, emptied)
 		}
 		head = next
 	}
+	a.reclaim.note()
 }
 
-// retire keeps one drained slot for the class and gives any other to the pool.
-func (k *class) retire(a *Arena, slot int) {
+// retire keeps a drained slot for the class, or gives it to all classes when the class keeps enough.
+func (k *class) retire(a *Arena, slot int, emptied bool) {
 	k.unlist(a, slot)
 	h := a.header(slot)
 	h.free, h.bump = 0, 0
-	if k.empty == 0 {
-		k.empty = int32(slot + 1)
+	if !emptied && int(k.kept) < a.reclaim.KeepPerClass {
+		h.next, k.drained = k.drained, int32(slot+1)
+		k.kept++
 		return
 	}
-	// The lower one stays: low slots fill first.
-	if int(k.empty-1) > slot {
-		k.empty, slot = int32(slot+1), int(k.empty-1)
-	}
+	k.give(a, slot)
+}
+
+// give returns a drained slot to all classes.
+func (k *class) give(a *Arena, slot int) {
+	k.slots--
+	a.kinds[slot].Store(noClass)
 	a.pool.give(slot)
+	a.reclaim.retired.Add(1)
 }
 
 func (k *class) list(a *Arena, slot int) {
@@ -203,13 +168,19 @@ func (k *class) unlist(a *Arena, slot int) {
 	h.prev, h.next, h.listed = 0, 0, false
 }
 
-// dropEmpty gives the drained slot that the class keeps to the pool.
-func (k *class) dropEmpty(a *Arena) {
-	k.mu.Lock()
-	slot := int(k.empty) - 1
-	k.empty = 0
-	k.mu.Unlock()
-	if slot >= 0 {
-		a.pool.give(slot)
+// dropDrained gives the drained slots that classes keep to all classes and returns their number.
+func (a *Arena) dropDrained() (n int) {
+	for c := range a.classes {
+		k := &a.classes[c]
+		k.mu.Lock()
+		for k.drained != 0 {
+			slot := int(k.drained - 1)
+			k.drained = a.header(slot).next
+			k.kept--
+			k.give(a, slot)
+			n++
+		}
+		k.mu.Unlock()
 	}
+	return n
 }

@@ -22,14 +22,25 @@ type Stats struct {
 	BadFrees     uint64 // never above zero in a healthy process
 	ReaperPasses uint64
 	ReaperVisits uint64 // buckets
+
+	// What the reclaimer did.
+	ReclaimTicks   uint64 // times that it looked
+	Evacuated      uint64 // slots that were emptied by moving what was in them
+	Moved          uint64 // cells that were moved for that
+	Released       uint64 // bytes given back to the machine, ever
+	ReleaseRefused uint64 // calls that the machine refused
+	ColdBytes      int64  // given back at this moment: not committed
+	FreeBytes      int64  // committed, and free for any size
 }
 
 // Stats sums all collections.
 func (s *Store) Stats() Stats {
 	m := s.arena.Stats()
 	out := Stats{
-		MaxMemory: m.Limit, Committed: m.Committed + m.Charged, Used: m.Out + m.Charged, PageTier: m.Tier, BadFrees: m.BadFrees,
+		MaxMemory: m.Limit, Committed: m.Held, Used: m.Out + m.Charged, PageTier: m.Tier, BadFrees: m.BadFrees,
 		ReaperPasses: s.passes.Load(), ReaperVisits: s.visited.Load(),
+		ReclaimTicks: m.Ticks, Evacuated: m.Evacuated, Moved: s.moved.Load(), Released: m.Released, ReleaseRefused: m.Pinned,
+		ColdBytes: m.Cold, FreeBytes: m.WarmFree,
 	}
 	for _, c := range s.Collections() {
 		t := c.Stats()

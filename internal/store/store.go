@@ -10,6 +10,11 @@
 // sleeps for ever, so an idle cache makes no wake-ups. A write with a nearer deadline wakes it. Passes are at least
 // reapEvery apart and the pause after one is at least reapRest times its length, so reaping takes at most 40 % of a core.
 //
+// # The reclaimer
+//
+// A second goroutine gives memory back that records no longer need: it calls the arena's Tick, and moves records out of
+// slots that the arena wants to empty. It works at most 40 % of the time, too, and sleeps when nothing came back.
+//
 // # Locks
 //
 // The registry's lock is above all lanes: it is held while a table is made, never while records are touched.
@@ -62,11 +67,12 @@ var (
 
 // Options of a store. The zero value is valid.
 type Options struct {
-	MaxMemory int64        // ceiling in bytes for everything outside the Go heap, MinMaxMemory to MaxMaxMemory; 0 = DefaultMaxMemory
-	MaxValue  int          // longest value in bytes; 0 = DefaultMaxValueBytes
-	Clock     *clock.Clock // nil = the machine's; a manual one stops the reaper, see Reap
-	HugePages string       // "auto" (or empty) asks for transparent huge pages, "off" does not
-	Logger    *slog.Logger // nil = none
+	MaxMemory int64          // ceiling in bytes for everything outside the Go heap, MinMaxMemory to MaxMaxMemory; 0 = DefaultMaxMemory
+	MaxValue  int            // longest value in bytes; 0 = DefaultMaxValueBytes
+	Clock     *clock.Clock   // nil = the machine's; a manual one stops the reaper, see Reap
+	Reclaim   memory.Reclaim // zero fields take those of memory.DefaultReclaim; see there
+	HugePages string         // "auto" (or empty) asks for transparent huge pages, "off" does not
+	Logger    *slog.Logger   // nil = none
 }
 
 // Validate returns every problem of the options at once.
@@ -100,6 +106,10 @@ type Store struct {
 	stop    chan struct{}
 	stopped chan struct{}
 
+	reclaimWake      chan struct{}
+	reclaimerStopped chan struct{}
+
+	moved   atomic.Uint64 // cells, by evacuation
 	passes  atomic.Uint64
 	visited atomic.Uint64
 }
@@ -130,18 +140,23 @@ func Open(o Options) (*Store, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
-	arena, err := memory.New(memory.Options{Limit: o.MaxMemory, HugePages: o.HugePages != "off"})
+	reclaim := o.Reclaim.WithDefaults()
+	arena, err := memory.New(memory.Options{Limit: o.MaxMemory, HugePages: o.HugePages != "off", Reclaim: &reclaim})
 	if err != nil {
 		return nil, fmt.Errorf("larder: %w", err)
 	}
 	s := &Store{
 		arena: arena, clk: o.Clock, maxValue: o.MaxValue, collections: map[string]*Collection{},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
+		reclaimWake: make(chan struct{}, 1), reclaimerStopped: make(chan struct{}),
 	}
 	if o.Clock.IsManual() {
 		close(s.stopped)
+		close(s.reclaimerStopped)
 	} else {
+		arena.SetWake(s.wakeReclaimer)
 		go s.reapLoop()
+		go s.reclaimLoop()
 	}
 	return s, nil
 }
@@ -223,6 +238,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	close(s.stop)
 	<-s.stopped
+	<-s.reclaimerStopped
 	for _, c := range s.Collections() {
 		c.Close()
 	}

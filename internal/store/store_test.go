@@ -9,6 +9,7 @@ import (
 
 	"github.com/larder-cache/larder/internal/clock"
 	"github.com/larder-cache/larder/internal/index"
+	"github.com/larder-cache/larder/internal/memory"
 )
 
 func open(t *testing.T, o Options) *Store {
@@ -146,5 +147,76 @@ func TestClosedStoreRefusesByName(t *testing.T) {
 	}
 	if err := c.Set(1, []byte("k"), nil, 0, 0); !errors.Is(err, index.ErrClosed) {
 		t.Fatal(err)
+	}
+}
+
+func TestMemoryGoesBackWithoutCalls(t *testing.T) {
+	clk := clock.NewManual(1_000_000)
+	s := open(t, Options{Clock: clk, MaxMemory: 64 << 20})
+	a, _ := s.Collection("a")
+	b, _ := s.Collection("b")
+	value := make([]byte, 900)
+	n := 0
+	for ; n < 50_000; n++ {
+		k := strconv.AppendInt(nil, int64(n), 10)
+		c := a
+		if n%2 == 0 {
+			c = b
+		}
+		if c.Set(c.Hash(k), k, value, clk.Now()+1000, 0) != nil {
+			break
+		}
+	}
+	k := []byte("stays")
+	_ = a.Set(a.Hash(k), k, value, 0, 0)
+	peak := s.Stats().Committed
+	clk.Advance(2 * time.Second)
+	s.Reap()
+	began := clk.Now()
+	for again := s.Reclaim(); again != memory.Forever; again = s.Reclaim() {
+		clk.Advance(again)
+	}
+	if st := s.Stats(); st.Records != 1 || st.Committed > peak/5 || clk.Now()-began > 20_000 {
+		t.Fatalf("%d bytes of %d are left after %d ms", st.Committed, peak, clk.Now()-began)
+	}
+	if v, _, ok := a.Get(a.Hash(k), nil, k); !ok || len(v) != len(value) {
+		t.Fatal("the record that stays is gone")
+	}
+}
+
+func TestReclaimerWorksByItselfAndThenSleeps(t *testing.T) {
+	s, err := Open(Options{MaxMemory: 64 << 20, Reclaim: memory.Reclaim{Quiet: time.Millisecond, CoolOff: time.Millisecond}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	c, _ := s.Collection("0")
+	value := make([]byte, 3000)
+	for round := range 2 {
+		for i := range 10_000 {
+			k := strconv.AppendInt(nil, int64(i), 10)
+			if err := c.Set(c.Hash(k), k, value, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		peak := s.Stats().Committed
+		c.Flush()
+		for begin := time.Now(); s.Stats().Committed > peak/4; time.Sleep(10 * time.Millisecond) {
+			if time.Since(begin) > 30*time.Second {
+				t.Fatalf("round %d: %d bytes of %d stay", round, s.Stats().Committed, peak)
+			}
+		}
+	}
+	// It comes to rest: the number of ticks stands still.
+	still := 0
+	for begin, last := time.Now(), uint64(0); still < 25; time.Sleep(100 * time.Millisecond) {
+		if ticks := s.Stats().ReclaimTicks; ticks == last {
+			still++
+		} else {
+			still, last = 0, ticks
+		}
+		if time.Since(begin) > 60*time.Second {
+			t.Fatal("the reclaimer never sleeps")
+		}
 	}
 }
