@@ -42,6 +42,7 @@ type Client struct {
 
 	b        []byte // the tail of the output while a call from the reactor lasts, else nil
 	current  *store.Collection
+	wanted   string         // name of the collection that does not exist and for which current stands, see database.go
 	base     unsafe.Pointer // the first key of the running command, whose hash is known
 	baseHash uint64
 	proto    int
@@ -69,7 +70,7 @@ type shown struct {
 	library atomic.Pointer[[2]string] // name and version that CLIENT SETINFO told
 	last    atomic.Pointer[Command]
 	active  atomic.Int64 // ms since the epoch of the last command
-	db      atomic.Pointer[store.Collection]
+	db      atomic.Pointer[string]
 	proto   atomic.Int32
 	noEvict atomic.Bool
 	gone    atomic.Bool // disconnected: work for it elsewhere may end

@@ -242,7 +242,7 @@ func (c *Client) describe(dst []byte, now time.Time) []byte {
 	number("age", age)
 	number("idle", min(age, c.idleFor()))
 	field("flags", flags)
-	field("db", quoteName(s.db.Load().Name()))
+	field("db", quoteName(*s.db.Load()))
 	field("sub", "0")
 	field("psub", "0")
 	field("ssub", "0")

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"github.com/larder-cache/larder/internal/store"
 	"github.com/larder-cache/larder/internal/wire"
 )
 
@@ -39,7 +38,7 @@ func browserCommand(c *Client, _ [][]byte) {
 
 // resetCommand makes the connection like a new one.
 func resetCommand(c *Client, _ [][]byte) {
-	c.use(c.server.first)
+	c.use(c.server.first, "")
 	c.setProto(wire.RESP2)
 	c.setName(nil)
 	c.trust(c.server.password.Load() == nil)
@@ -49,61 +48,6 @@ func resetCommand(c *Client, _ [][]byte) {
 	}
 	c.shown.noEvict.Store(false)
 	c.simple("RESET")
-}
-
-// selectCommand chooses the collection. A number is checked against the number of databases, as in Redis; any other text
-// is the name of a collection, which is made when it is missing.
-func selectCommand(c *Client, args [][]byte) {
-	db, refusal := c.collection(args[1])
-	if refusal != "" {
-		c.fail(refusal)
-		return
-	}
-	c.use(db)
-	c.ok()
-}
-
-// use makes db the current collection.
-func (c *Client) use(db *store.Collection) {
-	if db != c.current {
-		c.current, c.base = db, nil
-		c.shown.db.Store(db)
-	}
-}
-
-// collection returns the collection that an argument means, or the reply that refuses it.
-func (c *Client) collection(arg []byte) (db *store.Collection, refusal string) {
-	if numeric(arg) {
-		n, ok := integer(arg)
-		switch {
-		case !ok:
-			return nil, errNotInt
-		case n < 0 || n >= int64(c.server.o.Databases):
-			return nil, errDBRange
-		}
-	}
-	if string(arg) == c.current.Name() {
-		return c.current, ""
-	}
-	db, err := c.server.store.Collection(string(arg))
-	if err != nil {
-		return nil, errorReply(err)
-	}
-	return db, ""
-}
-
-// numeric reports whether an argument can only be meant as a number.
-func numeric(arg []byte) bool {
-	digits := arg
-	if len(digits) > 1 && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	for _, d := range digits {
-		if d < '0' || d > '9' {
-			return false
-		}
-	}
-	return len(digits) > 0
 }
 
 // helloCommand is HELLO [version [AUTH user password] [SETNAME name]]. Nothing changes unless everything is right.

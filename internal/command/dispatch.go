@@ -50,7 +50,9 @@ func (c *Client) call(cmd *Command, args [][]byte) {
 	n.calls++
 	c.last = cmd
 	c.failed = false
-	cmd.run(c, args)
+	if c.wanted == "" || c.arrive(cmd) {
+		cmd.run(c, args)
+	}
 	if c.failed {
 		n.failed++
 		c.loop.published.errors.Add(1)

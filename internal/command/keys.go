@@ -101,46 +101,50 @@ func (c *Client) copyRecord(g *index.Guard) error {
 
 // copyCommand copies a value and its expiry to another key, in this collection or another.
 func copyCommand(c *Client, args [][]byte) {
-	to, replace := c.db(), false
+	db, replace := []byte(c.dbName()), false
 	for i := 3; i < len(args); i++ {
 		switch {
 		case isWord(args[i], "REPLACE"):
 			replace = true
 		case isWord(args[i], "DB") && i+1 < len(args):
 			i++
-			var refusal string
-			if to, refusal = c.collection(args[i]); refusal != "" {
+			if refusal := c.refuseName(args[i]); refusal != "" {
 				c.fail(refusal)
 				return
 			}
+			db = args[i]
 		default:
 			c.fail(errSyntax)
 			return
 		}
 	}
-	if to == c.db() && string(args[1]) == string(args[2]) {
+	if string(db) == c.dbName() && string(args[1]) == string(args[2]) {
 		c.fail(errSameObject)
 		return
 	}
-	c.changed(c.copyTo(to, args[1], args[2], replace, false))
+	c.changed(c.copyTo(db, args[1], args[2], replace, false))
 }
 
 // moveCommand moves a key to another collection, where it must be absent.
 func moveCommand(c *Client, args [][]byte) {
-	to, refusal := c.collection(args[2])
+	refusal := c.refuseName(args[2])
 	switch {
 	case refusal != "":
 		c.fail(refusal)
-	case to == c.db():
+	case string(args[2]) == c.dbName():
 		c.fail(errSameObject)
 	default:
-		c.changed(c.copyTo(to, args[1], args[1], false, true))
+		c.changed(c.copyTo(args[2], args[1], args[1], false, true))
 	}
 }
 
-// copyTo copies a key of the current collection to a key of another, or moves it there. done is false when the source is
-// absent or the target present and not to be replaced.
-func (c *Client) copyTo(to *store.Collection, source, target []byte, replace, move bool) (done bool, err error) {
+// copyTo copies a key of the current collection to a key of the one named db, or moves it there. done is false when the
+// source is absent or the target present and not to be replaced.
+func (c *Client) copyTo(db, source, target []byte, replace, move bool) (done bool, err error) {
+	to, err := c.target(db, source)
+	if to == nil {
+		return false, err
+	}
 	g := &c.loop.guard
 	g.Add(c.db().Table, c.hash(source), source)
 	g.Add(to.Table, to.Hash(target), target)

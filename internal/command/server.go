@@ -82,9 +82,11 @@ type Server struct {
 	store *store.Store
 	clock *clock.Clock
 	first *store.Collection // collection "0", where connections start
-	log   *slog.Logger
-	start time.Time
-	runID string
+	// absent is always empty and stands for collections that do not exist, see database.go.
+	absent *store.Collection
+	log    *slog.Logger
+	start  time.Time
+	runID  string
 
 	password   atomic.Pointer[secret] // nil = none
 	maxClients atomic.Int64
@@ -131,10 +133,14 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("command: collection 0: %w", err)
 	}
+	absent, err := o.Store.Unlisted()
+	if err != nil {
+		return nil, fmt.Errorf("command: the empty collection: %w", err)
+	}
 	var id [20]byte
 	_, _ = rand.Read(id[:]) // never fails
 	s := &Server{
-		o: o, store: o.Store, clock: o.Store.Clock(), first: first, log: o.Logger, start: time.Now(),
+		o: o, store: o.Store, clock: o.Store.Clock(), first: first, absent: absent, log: o.Logger, start: time.Now(),
 		runID: hex.EncodeToString(id[:]), clients: map[uint64]*Client{},
 	}
 	s.setPassword(o.Password)
@@ -154,7 +160,8 @@ func (s *Server) connect(conn peer, out *netbuf.Output, loopIndex int) *Client {
 	c.shown.id = conn.ID()
 	c.shown.created = time.Now()
 	c.shown.active.Store(s.clock.Now())
-	c.shown.db.Store(s.first)
+	name := s.first.Name()
+	c.shown.db.Store(&name)
 	c.shown.proto.Store(wire.RESP2)
 	c.loop = s.loopAt(loopIndex)
 	s.mu.Lock()

@@ -137,8 +137,8 @@ func getsetCommand(c *Client, args [][]byte) {
 
 // msetCommand stores several values. Other writers meet all of them or none: the lanes of all keys are locked together,
 // which costs about 0.2 us a key more than storing each by itself. Readers take no lock, so a reader on another loop may
-// meet some values before the others. When memory runs out in the middle the reply is the error and the keys before it
-// keep their new values.
+// meet some values before the others. With an error reply no key has changed; for that a value of another size stays until
+// the last one is stored.
 func msetCommand(c *Client, args [][]byte) {
 	if len(args)%2 == 0 {
 		c.fail("ERR wrong number of arguments for 'mset' command")
@@ -149,10 +149,7 @@ func msetCommand(c *Client, args [][]byte) {
 		return
 	}
 	g := c.guard(args[1:], 2)
-	var err error
-	for i := 0; i < len(args)/2 && err == nil; i++ {
-		err = g.Txn(i).Put(args[2*i+2], 0, 0)
-	}
+	err := g.PutAll(args[2:], 2)
 	g.Unlock()
 	if err != nil {
 		c.failErr(err)
@@ -174,12 +171,8 @@ func msetnxCommand(c *Client, args [][]byte) {
 		free = !g.Txn(i).Found()
 	}
 	var err error
-	for i := 0; i < n && free && err == nil; i++ {
-		if err = g.Txn(i).Put(args[2*i+2], 0, 0); err != nil {
-			for k := range i {
-				g.Txn(k).Delete()
-			}
-		}
+	if free {
+		err = g.PutAll(args[2:], 2)
 	}
 	g.Unlock()
 	c.changed(free, err)

@@ -12,6 +12,8 @@ import (
 type Guard struct {
 	keys  []guarded
 	lanes []*lane
+	undos []undo
+	saved []byte
 }
 
 type guarded struct {

@@ -157,7 +157,15 @@ func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int
 		t.verify(ln, s.home)
 		return nil
 	}
-	var ref memory.Ref
+	ref := t.build(ln, hdr, key, value, expireAt)
+	if ref == 0 {
+		return ErrFull
+	}
+	return t.publish(ln, s, h, ref, hdr, expireAt)
+}
+
+// build makes a record in new cells, 0 at the ceiling.
+func (t *Table) build(ln *lane, hdr uint64, key, value []byte, expireAt int64) (ref memory.Ref) {
 	if hdr&recLarge != 0 {
 		ref = t.allocLarge(ln, len(key)+len(value), nil, chunking{})
 	} else {
@@ -165,10 +173,10 @@ func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int
 	}
 	if ref == 0 {
 		ln.refused++
-		return ErrFull
+		return 0
 	}
 	t.fill(t.arena.At(ref), hdr, key, value, expireAt)
-	return t.publish(ln, s, h, ref, hdr, expireAt)
+	return ref
 }
 
 // publish makes a record that is complete the one of its key, in place of the one at the spot or as a new one. At the
@@ -184,14 +192,19 @@ func (t *Table) publish(ln *lane, s *spot, h uint64, ref memory.Ref, hdr uint64,
 		t.verify(ln, s.home)
 		return nil
 	}
-	old, oldHdr, oldExpiry := s.ref, s.hdr, expiryOld(s)
-	s.home.begin()
-	s.at.set(tagOf(h), ref)
-	t.account(ln, s.home, oldExpiry, expireAt, t.cellBytes(hdr)-t.cellBytes(oldHdr))
-	s.home.end()
-	t.freeRecord(ln, old, oldHdr)
+	t.replace(ln, s, ref, hdr, expireAt)
+	t.freeRecord(ln, s.ref, s.hdr)
 	t.verify(ln, s.home)
 	return nil
+}
+
+// replace puts a record that is complete in the place of the one at the spot, whose cells stay the caller's.
+func (t *Table) replace(ln *lane, s *spot, ref memory.Ref, hdr uint64, expireAt int64) {
+	before := expiryOld(s)
+	s.home.begin()
+	s.at.set(s.at.b.tags[s.at.i], ref)
+	t.account(ln, s.home, before, expireAt, t.cellBytes(hdr)-t.cellBytes(s.hdr))
+	s.home.end()
 }
 
 func expiryOld(s *spot) int64 { return expiryAt(s.rec, s.hdr) }

@@ -25,6 +25,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/larder-cache/larder/internal/reactor"
 )
 
 // Limits of the HTTP server.
@@ -65,7 +67,7 @@ func Listen(addr string, o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := net.Listen(reactor.Network(addr), addr)
 	if err != nil {
 		return nil, fmt.Errorf("ops: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"syscall"
@@ -22,7 +23,7 @@ func listen(addr string) (net.Listener, error) {
 		if _, _, err := net.SplitHostPort(addr); err != nil {
 			return nil, fmt.Errorf("%w: %q", ErrAddress, addr)
 		}
-		return config.Listen(context.Background(), "tcp", addr)
+		return config.Listen(context.Background(), Network(addr), addr)
 	}
 	if path == "" {
 		return nil, fmt.Errorf("%w: %q", ErrAddress, addr)
@@ -35,6 +36,18 @@ func listen(addr string) (net.Listener, error) {
 		l, err = config.Listen(context.Background(), "unix", path)
 	}
 	return l, err
+}
+
+// Network returns the network on which to listen at HOST:PORT: "tcp4" for an IPv4 address, because "tcp" takes 0.0.0.0 for
+// every address of either kind.
+func Network(addr string) string {
+	host, _, err := net.SplitHostPort(addr)
+	if err == nil {
+		if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+			return "tcp4"
+		}
+	}
+	return "tcp"
 }
 
 // abandoned reports whether path is a unix socket on which nobody listens, as a killed server leaves it.

@@ -333,3 +333,21 @@ func TestAddresses(t *testing.T) {
 		c.want(conn.LocalAddr().String() + " 127.0.0.1:" + port + "\n")
 	})
 }
+
+func TestAnIPv4AddressListensOnIPv4Only(t *testing.T) {
+	l, err := listen("0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	addr := l.Addr().(*net.TCPAddr)
+	if c, err := net.Dial("tcp4", fmt.Sprintf("127.0.0.1:%d", addr.Port)); err != nil {
+		t.Fatal(err)
+	} else {
+		_ = c.Close()
+	}
+	if c, err := net.Dial("tcp6", fmt.Sprintf("[::1]:%d", addr.Port)); err == nil {
+		_ = c.Close()
+		t.Fatalf("%s answers on IPv6", addr)
+	}
+}

@@ -204,6 +204,15 @@ func (s *Store) Create(name string, maxValue int) (*Collection, error) {
 	return c, nil
 }
 
+// Unlisted makes a collection without a name that is found by nobody.
+func (s *Store) Unlisted() (*Collection, error) {
+	t, err := index.New(s.arena, s.clk, index.Options{MaxValue: s.maxValue})
+	if err != nil {
+		return nil, err
+	}
+	return &Collection{Table: t}, nil
+}
+
 // Lookup returns the collection of that name if there is one.
 func (s *Store) Lookup(name string) (*Collection, bool) {
 	s.mu.RLock()
