@@ -19,6 +19,8 @@ const (
 	maxScanBytes = 1 << 20
 	// keysInline is the most records that KEYS walks on the loop itself.
 	keysInline = 16 << 10
+	// bucketsPerKey is how many empty buckets, of a table that was larger once, cost as much as one key.
+	bucketsPerKey = 4
 	// keysCount is how many records KEYS visits between two looks at whether its connection still is.
 	keysCount = 4096
 	// maxCursorText is the longest cursor in digits, leading zeros included.
@@ -135,7 +137,7 @@ func keysCommand(c *Client, args [][]byte) {
 		return
 	}
 	g := gathered{limit: c.server.o.OutputHard}
-	if db.Len() <= keysInline {
+	if db.Len()+db.Buckets()/bucketsPerKey <= keysInline {
 		g.last = c.scratch()
 		err := c.gatherKeys(db, p, &g)
 		c.keys(&g, err)

@@ -39,7 +39,7 @@ func (c *Client) flushCollections(args [][]byte, choose func() []*store.Collecti
 	list := choose()
 	n := 0
 	for _, db := range list {
-		n += db.Len()
+		n += db.Len() + db.Buckets()/bucketsPerKey
 	}
 	empty := func() {
 		for _, db := range list {

@@ -48,7 +48,10 @@ func (c *Client) each(args [][]byte, step int, fn func(db *store.Collection, h u
 }
 
 func strlenCommand(c *Client, args [][]byte) {
-	info, _ := c.db().Probe(c.hash(args[1]), args[1])
+	info, found := c.db().Probe(c.hash(args[1]), args[1])
+	if !found {
+		info.Size = 0
+	}
 	c.int(int64(info.Size))
 }
 

@@ -16,8 +16,8 @@ const (
 	bucketSize    = 64 // one cache line
 	bucketEntries = 10
 
-	// maxHops bounds what a reader follows through a chain that is being rewritten under it.
-	maxHops = 1 << 16
+	// hopsBlind is how many buckets of a chain a reader follows between two looks at its version.
+	hopsBlind = 64
 )
 
 // A bucket is one cache line.
@@ -63,6 +63,9 @@ func (b *bucket) vacancy() int {
 	return -1
 }
 
+// vacant reports whether a chain has no record. The lane is locked.
+func (b *bucket) vacant() bool { return b.tags == [bucketEntries]uint8{} && b.over == 0 }
+
 func (b *bucket) ref(i int) memory.Ref { return memory.Ref(atomic.LoadUint32(&b.refs[i])) }
 
 func (b *bucket) next() memory.Ref { return memory.Ref(atomic.LoadUint32(&b.over)) }
@@ -86,8 +89,17 @@ func (b *bucket) own() {
 	}
 }
 
-// disown ends own.
-func (b *bucket) disown() { releaseStore(&b.version, b.version&^owned) }
+// disown ends own. The caller owns the chain: without that a writer that copies one value could be inside, and the version
+// that it leaves would be lost.
+func (b *bucket) disown() {
+	if invariants.Enabled {
+		invariants.Check(b.version&owned != 0, "a chain is given up at version %d that nobody owns", b.version)
+	}
+	releaseStore(&b.version, b.version&^owned)
+}
+
+// isOwned reports whether the chain is owned. The caller holds the lane's lock, so nobody else changes that.
+func (b *bucket) isOwned() bool { return atomic.LoadUint32(&b.version)&owned != 0 }
 
 // begin makes readers of the chain repeat. The caller owns the chain.
 func (b *bucket) begin() {

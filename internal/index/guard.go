@@ -64,7 +64,8 @@ func (g *Guard) Txn(i int) *Txn {
 // Unlock releases the lanes and forgets the keys.
 func (g *Guard) Unlock() {
 	for _, k := range g.keys {
-		if k.home != nil {
+		// Several keys may share a chain.
+		if k.home != nil && k.home.isOwned() {
 			k.home.disown()
 		}
 	}

@@ -91,10 +91,10 @@ func (t *Table) home(ln *lane, h uint64) *bucket {
 	return t.bucketAt(route, bucketOf(h, buckets(route)))
 }
 
-// nextOf returns the bucket that follows b in its chain, nil at the end.
+// nextOf returns the bucket that follows b in its chain, nil at the end. It trusts nothing: b may have become a record.
 func (t *Table) nextOf(b *bucket) *bucket {
 	r := b.next()
-	if !t.arena.Valid(r) {
+	if !t.arena.Valid(r) || t.arena.Room(r) < bucketSize {
 		return nil
 	}
 	return (*bucket)(t.arena.At(r))

@@ -106,6 +106,7 @@ func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key [
 	rec, hdr, ref, _ := t.search(home, tagOf(h), key)
 	if rec == nil {
 		// The version says that the chain stood still, the route that it was the right chain.
+		r.info = Info{}
 		return Missing, steady(home, v) && ln.route.Load() == route
 	}
 	room := t.arena.Room(ref)
@@ -114,6 +115,7 @@ func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key [
 	}
 	expireAt := expiryAt(rec, hdr)
 	if expireAt != 0 && expireAt <= t.clk.Now() {
+		r.info = Info{}
 		return Missing, steady(home, v)
 	}
 	n, at := valueLen(hdr), prefix(hdr)+keyLen(hdr)
@@ -182,8 +184,9 @@ func steady(home *bucket, v uint32) bool {
 }
 
 // search walks a chain for a key. It trusts nothing that it reads: the chain may be changing.
-func (t *Table) search(b *bucket, tag uint8, key []byte) (unsafe.Pointer, uint64, memory.Ref, entry) {
-	for range maxHops {
+func (t *Table) search(home *bucket, tag uint8, key []byte) (unsafe.Pointer, uint64, memory.Ref, entry) {
+	v := atomic.LoadUint32(&home.version)
+	for hop, b := 1, home; b != nil; hop++ {
 		lo, hi := b.matches(tag)
 		for ; lo != 0; lo &= lo - 1 {
 			i := firstByte(lo)
@@ -200,7 +203,8 @@ func (t *Table) search(b *bucket, tag uint8, key []byte) (unsafe.Pointer, uint64
 			}
 		}
 		b = t.nextOf(b)
-		if b == nil {
+		// What looks like a long chain may be a circle of buckets that became something else.
+		if hop%hopsBlind == 0 && !steady(home, v) {
 			break
 		}
 	}
@@ -219,7 +223,11 @@ func (r *reading) number(v, expireAt int64, fl Flags) Status {
 		from, to := clampRange(r.from, r.to, len(s))
 		s = s[from:to]
 	}
-	if !r.grow && cap(r.dst)-len(r.dst) < len(s)+MaxFrame {
+	need := len(s)
+	if r.frame != nil {
+		need += MaxFrame
+	}
+	if !r.grow && cap(r.dst)-len(r.dst) < need {
 		return Short
 	}
 	if r.frame != nil {

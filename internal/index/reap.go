@@ -15,8 +15,10 @@ type Reaped struct {
 
 // Reap removes the records whose time has come. Lanes in which nothing can have expired are not walked, nor are the
 // records of buckets whose hint lies in the future. A lane is locked for reapStep buckets at a time. pace, if not nil, is
-// called between steps without a lock and ends the pass by returning false.
+// called between steps without a lock of a lane and ends the pass by returning false. A second call waits for the first.
 func (t *Table) Reap(pace func() bool) Reaped {
+	t.reaping.Lock()
+	defer t.reaping.Unlock()
 	var out Reaped
 	for i := range t.lanes {
 		ln := &t.lanes[i]
@@ -37,7 +39,7 @@ func (t *Table) Reap(pace func() bool) Reaped {
 			stop := pace != nil && !pace()
 			ln.mu.Lock()
 			if stop {
-				ln.earliest = before
+				ln.lower(before)
 				out.next(before)
 				ln.mu.Unlock()
 				return out
@@ -137,8 +139,10 @@ func (t *Table) Wake() {
 	}
 }
 
-// Nearest returns a lower bound, in ms, of the table's deadlines; 0 = nothing expires.
+// Nearest returns a lower bound, in ms, of the table's deadlines; 0 = nothing expires. It waits for a pass of Reap.
 func (t *Table) Nearest() int64 {
+	t.reaping.Lock()
+	defer t.reaping.Unlock()
 	var r Reaped
 	for i := range t.lanes {
 		ln := &t.lanes[i]

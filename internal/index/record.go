@@ -143,6 +143,9 @@ func (t *Table) hintOf(expireAt int64) uint32 {
 	if expireAt == 0 {
 		return 0
 	}
+	if expireAt <= t.birth {
+		return 1
+	}
 	d := (expireAt - t.birth) >> hintUnitBits
 	return uint32(min(max(d, 1), 1<<32-1))
 }

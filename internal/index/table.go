@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -32,9 +33,10 @@ type Table struct {
 	wakeFn   func()
 	_        [64]byte
 
-	wakeAt atomic.Int64
-	closed atomic.Bool
-	_      [48]byte
+	wakeAt  atomic.Int64
+	closed  atomic.Bool
+	reaping sync.Mutex // one pass of Reap at a time; above the lanes
+	_       [40]byte
 
 	counters [stripes]stripe
 }
@@ -94,6 +96,11 @@ func (t *Table) Close() {
 				pause(try)
 			}
 		}
+		// From here on nobody finds a bucket, whatever becomes of the memory.
+		dir := t.arena.At(memory.Ref(route >> 32))
+		for s := range ln.segments {
+			atomic.StoreUint32((*uint32)(unsafe.Add(dir, uintptr(s)*4)), 0)
+		}
 		ln.records, ln.expiring, ln.earliest = 0, 0, 0
 		ln.bytes, ln.overflow, ln.index = 0, 0, 0
 		ln.mu.Unlock()
@@ -113,6 +120,14 @@ func (t *Table) Len() int {
 		ln.mu.Unlock()
 	}
 	return int(n)
+}
+
+// Buckets returns the number of home buckets: what a walk, however few records there are, looks at.
+func (t *Table) Buckets() (n int) {
+	for i := range t.lanes {
+		n += int(buckets(t.lanes[i].route.Load()))
+	}
+	return n
 }
 
 // Flush removes every record that was there when it began. It holds a lane for one segment at a time.
@@ -136,6 +151,9 @@ func (t *Table) flushSegment(ln *lane, first uint32) {
 	route := ln.route.Load()
 	for i := first; i < min(first+segmentBuckets, buckets(route)); i++ {
 		home := t.bucketAt(route, i)
+		if home.vacant() {
+			continue
+		}
 		home.own()
 		for t.dropFirst(ln, home) {
 		}

@@ -19,7 +19,7 @@ const birth = 1_700_000_000_000
 
 func newTable(t testing.TB, limit int64) (*Table, *clock.Clock) {
 	t.Helper()
-	a, err := memory.New(memory.Options{Limit: limit, HugePages: true})
+	a, err := memory.New(memory.Options{Limit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -283,9 +283,12 @@ func (x *Txn) writeLarge(hdr uint64, oldSize, off int, p []byte) error {
 	key := keyLen(hdr)
 	before, after := chunkingOf(payloadLen(x.s.hdr)), chunkingOf(payloadLen(hdr))
 	if payloadLen(hdr) == payloadLen(x.s.hdr) {
+		// The header may differ in its flags.
 		x.s.home.begin()
+		*(*uint64)(x.s.rec) = hdr
 		t.payloadWrite(x.s.rec, hdr, p, key+off)
 		x.s.home.end()
+		x.s.hdr = hdr
 		return nil
 	}
 	ref := t.allocLarge(ln, payloadLen(hdr), x.s.rec, before)

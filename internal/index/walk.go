@@ -164,6 +164,9 @@ func (t *Table) gather(g *gathering, ln *lane, pos uint32, values bool) (uint32,
 	no, next := interval(pos, buckets(route))
 	now := t.clk.Now()
 	home := t.bucketAt(route, no)
+	if home.vacant() {
+		return next, nil
+	}
 	home.own()
 	defer home.disown()
 	for b := home; b != nil; b = t.nextOf(b) {

@@ -134,7 +134,7 @@ func headerOf(key, value []byte, expireAt int64, flags uint64) uint64 {
 }
 
 // put stores key → value at the spot: over the record that stands there, or as a new one. flags are recInteger and
-// recPassive bits. On an error the table is as it was. After success the spot no longer says where the record stands.
+// recPassive bits. On an error the table is as it was, but for an expired record that stood there. After success the spot no longer says where the record stands.
 func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int64, flags uint64) error {
 	if len(key) > t.maxKey {
 		return ErrKeyTooLarge
@@ -146,7 +146,6 @@ func (t *Table) put(ln *lane, s *spot, h uint64, key, value []byte, expireAt int
 	if s.expired {
 		ln.expired++ // whatever happens now, it is gone
 		t.remove(ln, s)
-		s.expired = false
 	}
 	if s.rec != nil && fitsOver(s.hdr, hdr) {
 		before := expiryOld(s)
@@ -303,7 +302,7 @@ func (t *Table) remove(ln *lane, s *spot) {
 		t.free(ln, drained)
 	}
 	t.freeRecord(ln, s.ref, s.hdr)
-	s.rec = nil
+	s.rec, s.expired = nil, false
 	t.verify(ln, s.home)
 }
 

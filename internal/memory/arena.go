@@ -30,8 +30,9 @@ var ErrNoMemory = errors.New("memory limit reached")
 
 // Options of an arena.
 type Options struct {
-	Limit     int64    // ceiling in bytes, everything counted
-	HugePages bool     // ask for transparent huge pages
+	Limit     int64 // ceiling in bytes, everything counted
+	Lock      bool  // keep pages in memory (mlock) from their first access on; nothing is given back then
+	HugePages HugePages
 	Reclaim   *Reclaim // nil = DefaultReclaim
 }
 
@@ -47,7 +48,6 @@ type Arena struct {
 	kinds   []atomic.Uint32 // of each slot: its Class or noClass, and victim
 	slots   int             // slots that the reservation holds
 	limit   int64
-	tier    string
 	mapping *mapping
 	table   *mapping
 
@@ -82,11 +82,11 @@ func New(o Options) (*Arena, error) {
 	for c := range a.shapes {
 		a.shapes[c] = shapeOf(Class(c), 1<<a.shift)
 	}
-	m, err := reserve(uintptr(size), o.HugePages)
+	m, err := reserve(uintptr(size), o.HugePages, o.Lock)
 	if err != nil {
 		return nil, fmt.Errorf("reserve %d bytes of address space: %w", size, err)
 	}
-	t, err := reserve(uintptr(a.slots)*unsafe.Sizeof(header{}), false)
+	t, err := reserve(uintptr(a.slots)*unsafe.Sizeof(header{}), HugePagesOff, false)
 	if err != nil {
 		m.release()
 		return nil, fmt.Errorf("reserve the table of slots: %w", err)
@@ -96,12 +96,20 @@ func New(o Options) (*Arena, error) {
 		t.release()
 		return nil, fmt.Errorf("commit the table of slots: %w", err)
 	}
-	a.base, a.headers, a.tier = m.base, t.base, m.tier.String()
+	a.base, a.headers = m.base, t.base
 	a.mapping, a.table = m, t
 	a.pool.init(a)
 	a.reclaim.Reclaim = DefaultReclaim
 	if o.Reclaim != nil {
 		a.reclaim.Reclaim = *o.Reclaim
+	}
+	if o.Lock {
+		a.reclaim.KeepAll = true // the system refuses
+	}
+	if err := a.first(o); err != nil {
+		m.release()
+		t.release()
+		return nil, err
 	}
 	// Readers hold the arena while they read, so nothing can still look at the mapping when it is unreachable.
 	runtime.AddCleanup(a, func(ms [2]*mapping) { ms[0].release(); ms[1].release() }, [2]*mapping{m, t})
@@ -129,9 +137,6 @@ func (a *Arena) ClassOf(r Ref) Class {
 	slot, _ := a.locate(r)
 	return Class(a.kinds[slot].Load())
 }
-
-// Tier says which pages back the arena: "thp" (transparent huge pages asked for), "4k" or "heap".
-func (a *Arena) Tier() string { return a.tier }
 
 // locate returns the slot of r and the offset of r in it.
 func (a *Arena) locate(r Ref) (int, uint32) {

@@ -13,7 +13,7 @@ import (
 
 func newArena(t testing.TB, limit int64) *Arena {
 	t.Helper()
-	a, err := New(Options{Limit: limit, HugePages: true})
+	a, err := New(Options{Limit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}

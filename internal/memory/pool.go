@@ -57,6 +57,9 @@ type pool struct {
 	whole   set                          // warm groups that are wholly free
 	given   set                          // groups in state cold
 	refused uint64                       // times that the system gave nothing
+
+	fresh    []int  // groups that came since they were last looked at for huge pages
+	degraded uint64 // groups that got ordinary pages although huge ones were wanted
 }
 
 func (p *pool) init(a *Arena) {
@@ -203,7 +206,7 @@ func (p *pool) bring() bool {
 		// Somebody may be opening the same groups: that does no harm.
 		err = p.a.mapping.open(uintptr(from)*GroupSize, uintptr(opened-from)*GroupSize)
 	}
-	tier := tier4K
+	tier := Tier4K
 	if err == nil {
 		tier = p.a.mapping.fetch(g)
 	}
@@ -226,6 +229,10 @@ func (p *pool) bring() bool {
 	group.state, group.free, group.tier = warm, allFree, tier
 	p.open = max(p.open, opened)
 	p.file(g)
+	if tier != TierHugetlb && tier != TierHeap {
+		p.fresh = append(p.fresh, g)
+		p.a.reclaim.note()
+	}
 	// Readers may follow references into the group from here on. Groups below were opened with it or before.
 	p.a.committed.Store(uint32(uint64(p.open) * GroupSize >> p.a.shift))
 	return true
@@ -267,7 +274,7 @@ func (p *pool) giveBack(run []int) bool {
 	p.moving += len(run)
 	first, n := run[0], len(run)
 	p.mu.Unlock()
-	err := p.a.mapping.giveBack(uintptr(first)*GroupSize, uintptr(n)*GroupSize)
+	err := p.a.mapping.giveBack(first, n)
 	p.mu.Lock()
 	p.moving -= len(run)
 	for _, g := range run {

@@ -57,6 +57,7 @@ type reclaim struct {
 	wake     func()
 
 	mu        sync.Mutex
+	looked    int64  // ms: when the system's pool of huge pages was looked at
 	carves    uint64 // as of the last tick
 	carved    int64  // ms: when they changed
 	puts      uint64 // as of the last look at the classes, without those of flushing
@@ -94,6 +95,7 @@ func (a *Arena) Tick(now int64) (again time.Duration, evacuate bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ticks++
+	a.verify(now)
 	puts, slack := a.sumClasses()
 	p := &a.pool
 	p.mu.Lock()
@@ -137,7 +139,10 @@ func (a *Arena) Tick(now int64) (again time.Duration, evacuate bool) {
 	if again == Forever {
 		// What comes back from here on wakes; what came back before is seen now.
 		r.sleeping.Store(true)
-		if puts, _ := a.sumClasses(); puts != r.puts {
+		p.mu.Lock()
+		fresh := len(p.fresh)
+		p.mu.Unlock()
+		if puts, _ := a.sumClasses(); puts != r.puts || fresh > 0 {
 			r.sleeping.Store(false)
 			again = tickEvery
 		}

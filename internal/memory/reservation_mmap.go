@@ -10,17 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// HeapBacked says that the arena is one Go allocation.
+const HeapBacked = false
+
 // A mapping is private anonymous memory, aligned to a group.
 type mapping struct {
 	base  unsafe.Pointer
 	size  uintptr
 	whole unsafe.Pointer // what mmap returned
 	len   uintptr
-	tier  Tier
-	calls atomic.Uint64 // to the system
+	mode  HugePages
+	locks bool
+	huge  hugePages
+	calls atomic.Uint64         // to the system
+	err   atomic.Pointer[error] // the first refusal to lock
 }
 
-func reserve(size uintptr, huge bool) (*mapping, error) {
+func reserve(size uintptr, mode HugePages, locks bool) (*mapping, error) {
 	page := uintptr(os.Getpagesize())
 	size = (size + page - 1) &^ (page - 1)
 	length := size + GroupSize // room to align
@@ -28,34 +34,63 @@ func reserve(size uintptr, huge bool) (*mapping, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mapping{whole: p, len: length, size: size, tier: tier4K}
+	m := &mapping{whole: p, len: length, size: size, mode: mode, locks: locks}
 	m.base = unsafe.Add(p, (GroupSize-uintptr(p)%GroupSize)%GroupSize)
-	if huge && adviseHuge(unsafe.Slice((*byte)(m.base), size)) {
-		m.tier = tierTHP
-	}
+	m.prepare()
 	return m, nil
 }
+
+func (m *mapping) bytes(off, n uintptr) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(m.base, off)), n)
+}
+
+func (m *mapping) group(g int) []byte { return m.bytes(uintptr(g)*GroupSize, GroupSize) }
 
 // open makes [off, off+n) readable and writable, as zeros.
 func (m *mapping) open(off, n uintptr) error {
 	m.calls.Add(1)
-	n = min((n+uintptr(os.Getpagesize())-1)&^(uintptr(os.Getpagesize())-1), m.size-off)
-	return unix.Mprotect(unsafe.Slice((*byte)(unsafe.Add(m.base, off)), n), unix.PROT_READ|unix.PROT_WRITE)
+	page := uintptr(os.Getpagesize())
+	n = min((n+page-1)&^(page-1), m.size-off)
+	return unix.Mprotect(m.bytes(off, n), unix.PROT_READ|unix.PROT_WRITE)
 }
 
-// fetch brings group g in and returns what its pages are.
-func (m *mapping) fetch(int) Tier { return m.tier }
+// fetch brings group g, which nobody uses, in and returns what its pages will be.
+func (m *mapping) fetch(g int) Tier {
+	tier := m.fetchPages(g)
+	if m.locks {
+		if err := lockMemory(m.group(g)); err != nil {
+			m.err.CompareAndSwap(nil, &err)
+		}
+	}
+	return tier
+}
 
-// giveBack returns the pages of [off, off+n) to the system; from then on readers see zeros.
-func (m *mapping) giveBack(off, n uintptr) error {
+func (m *mapping) lockError() error {
+	if err := m.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// giveBack returns the pages of n groups from g on to the system; from then on readers see zeros.
+func (m *mapping) giveBack(g, n int) error {
 	m.calls.Add(1)
-	return unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(m.base, off)), n), unix.MADV_DONTNEED)
+	if m.overlay(g, n) {
+		return nil
+	}
+	return unix.Madvise(m.bytes(uintptr(g)*GroupSize, uintptr(n)*GroupSize), unix.MADV_DONTNEED)
 }
 
-// discard gives the pages back; readers see zeros.
+// discard gives all pages back; readers see zeros.
 func (m *mapping) discard() {
-	// A refusal (locked pages) only delays the return of the pages until release.
-	_ = unix.Madvise(unsafe.Slice((*byte)(m.base), m.size), unix.MADV_DONTNEED)
+	if m.locks {
+		_ = unix.Munlock(m.bytes(0, m.size))
+	}
+	for g := range int(m.size / GroupSize) {
+		m.overlay(g, 1)
+	}
+	// A refusal only delays the return of the pages until release.
+	_ = unix.Madvise(m.bytes(0, m.size), unix.MADV_DONTNEED)
 }
 
 func (m *mapping) release() {

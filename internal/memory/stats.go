@@ -5,10 +5,11 @@ import "math/bits"
 // Stats of an arena, in bytes unless they are counts.
 type Stats struct {
 	Limit   int64
-	Tier    string // see Arena.Tier
-	Held    int64  // what counts against the limit: RecordSlots + IndexSlots + WarmFree + Headers + Charged
-	Charged int64  // structures of owners outside the arena
-	Headers int64  // of the slots of groups that were ever used
+	Tier    Tier         // that most groups in use have
+	Tiers   [Tiers]int64 // bytes of groups in use by tier
+	Held    int64        // what counts against the limit: RecordSlots + IndexSlots + WarmFree + Headers + Charged
+	Charged int64        // structures of owners outside the arena
+	Headers int64        // of the slots of groups that were ever used
 
 	RecordSlots int64 // slots of classes for records
 	IndexSlots  int64 // slots of classes for indexes
@@ -26,6 +27,8 @@ type Stats struct {
 	Released  uint64 // bytes given back to the system, ever
 	Calls     uint64 // calls that gave back
 	Pinned    uint64 // calls that the system refused
+	Degraded  uint64 // groups that got ordinary pages although huge ones were wanted
+	PoolEmpty uint64 // times that the system's pool of huge pages had none for a group
 	Flushes   uint64 // times that magazines were emptied to free slots
 	Ticks     uint64
 }
@@ -33,7 +36,7 @@ type Stats struct {
 // Stats returns the sums of this moment. They fit each other exactly when nobody writes.
 func (a *Arena) Stats() Stats {
 	s := Stats{
-		Limit: a.limit, Tier: a.tier,
+		Limit:    a.limit,
 		BadFrees: a.badFrees.Load(), Refused: a.refused.Load(), Shortages: a.shortages.Load(), Retired: a.reclaim.retired.Load(),
 	}
 	for c := range a.classes {
@@ -61,7 +64,12 @@ func (a *Arena) Stats() Stats {
 		}
 	}
 	s.WarmFree = s.FreeSlots * SlotSize
+	s.Tier, s.Degraded = p.mostTier(), p.degraded
+	for t, n := range p.tiers() {
+		s.Tiers[t] = n * GroupSize
+	}
 	p.mu.Unlock()
+	s.PoolEmpty = a.mapping.poolEmpty()
 	r := &a.reclaim
 	r.mu.Lock()
 	s.Evacuated, s.Released, s.Calls, s.Pinned, s.Flushes, s.Ticks = r.evacuated, r.released, r.calls, r.refused, r.flushes, r.ticks

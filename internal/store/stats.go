@@ -37,7 +37,7 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	m := s.arena.Stats()
 	out := Stats{
-		MaxMemory: m.Limit, Committed: m.Held, Used: m.Out + m.Charged, PageTier: m.Tier, BadFrees: m.BadFrees,
+		MaxMemory: m.Limit, Committed: m.Held, Used: m.Out + m.Charged, PageTier: m.Tier.String(), BadFrees: m.BadFrees,
 		ReaperPasses: s.passes.Load(), ReaperVisits: s.visited.Load(),
 		ReclaimTicks: m.Ticks, Evacuated: m.Evacuated, Moved: s.moved.Load(), Released: m.Released, ReleaseRefused: m.Pinned,
 		ColdBytes: m.Cold, FreeBytes: m.WarmFree,

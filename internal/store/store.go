@@ -71,8 +71,13 @@ type Options struct {
 	MaxValue  int            // longest value in bytes; 0 = DefaultMaxValueBytes
 	Clock     *clock.Clock   // nil = the machine's; a manual one stops the reaper, see Reap
 	Reclaim   memory.Reclaim // zero fields take those of memory.DefaultReclaim; see there
-	HugePages string         // "auto" (or empty) asks for transparent huge pages, "off" does not
+	HugePages string         // "auto" (or empty), "off" or "require", see memory.HugePages
+	Lock      bool           // see memory.Options
 	Logger    *slog.Logger   // nil = none
+}
+
+var hugePages = map[string]memory.HugePages{
+	"": memory.HugePagesAuto, "auto": memory.HugePagesAuto, "off": memory.HugePagesOff, "require": memory.HugePagesRequire,
 }
 
 // Validate returns every problem of the options at once.
@@ -84,10 +89,8 @@ func (o Options) Validate() error {
 	if o.MaxValue < 0 || o.MaxValue > index.MaxValue {
 		problems = append(problems, fmt.Errorf("%w: MaxValue is %d, want at most %d bytes", ErrOptions, o.MaxValue, index.MaxValue))
 	}
-	switch o.HugePages {
-	case "", "auto", "off":
-	default:
-		problems = append(problems, fmt.Errorf("%w: HugePages is %q, want auto or off", ErrOptions, o.HugePages))
+	if _, ok := hugePages[o.HugePages]; !ok {
+		problems = append(problems, fmt.Errorf("%w: HugePages is %q, want auto, off or require", ErrOptions, o.HugePages))
 	}
 	return errors.Join(problems...)
 }
@@ -141,7 +144,7 @@ func Open(o Options) (*Store, error) {
 		o.Clock = clock.System()
 	}
 	reclaim := o.Reclaim.WithDefaults()
-	arena, err := memory.New(memory.Options{Limit: o.MaxMemory, HugePages: o.HugePages != "off", Reclaim: &reclaim})
+	arena, err := memory.New(memory.Options{Limit: o.MaxMemory, HugePages: hugePages[o.HugePages], Lock: o.Lock, Reclaim: &reclaim})
 	if err != nil {
 		return nil, fmt.Errorf("larder: %w", err)
 	}
