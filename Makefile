@@ -67,10 +67,13 @@ fuzz: ## every fuzz target for FUZZTIME
 fuzz-short: ## every fuzz target for a few seconds
 	@scripts/fuzz 5s
 
-test-arch: ## build and vet for arm64 and macOS; vet the engine and the protocol for a big-endian machine
+test-arch: ## build and vet for arm64 and macOS; vet for FreeBSD and Windows; vet the engine and the protocol for a big-endian machine
 	@for target in linux/arm64 darwin/arm64; do \
 		echo "build and vet $$target"; export GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0; \
 		$(GO) vet ./... && $(GO) build -buildvcs=false -o /dev/null ./cmd/larder; \
+	done
+	@for target in freebsd/amd64 windows/amd64; do \
+		echo "vet $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 $(GO) vet ./...; \
 	done
 	@echo "vet linux/s390x"; GOOS=linux GOARCH=s390x $(GO) vet . ./internal/index ./internal/memory ./internal/store ./internal/command ./internal/wire
 

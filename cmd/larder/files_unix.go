@@ -11,5 +11,5 @@ func fileLimit() (uint64, bool) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {
 		return 0, false
 	}
-	return r.Cur, true
+	return uint64(max(r.Cur, 0)), true // signed on some systems
 }

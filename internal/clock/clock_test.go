@@ -41,3 +41,11 @@ func TestNowMakesNoGarbage(t *testing.T) {
 		t.Fatalf("Now allocates %v times", n)
 	}
 }
+
+func TestSettingTheWallClockBackLengthensNothing(t *testing.T) {
+	// As after a start at second one of the epoch, by a wall clock that was set to today since.
+	c := &Clock{anchor: time.Now(), wall: 1000}
+	if now := c.Now(); now < 1000 || now > 61_000 {
+		t.Fatalf("%d ms: the clock follows the wall", now)
+	}
+}

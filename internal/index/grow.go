@@ -15,11 +15,22 @@ const fillTarget = 7
 // caller holds the lane's lock and owns no chain.
 func (t *Table) grow(ln *lane) {
 	for range 2 {
-		if ln.records <= int64(buckets(ln.route.Load()))*fillTarget || !t.split(ln) {
+		if ln.records <= int64(buckets(ln.route.Load()))*fillTarget {
+			return
+		}
+		if ln.stuck > 0 {
+			ln.stuck--
+			return
+		}
+		if !t.split(ln) {
+			ln.stuck = stuckFor
 			return
 		}
 	}
 }
+
+// stuckFor is how many writes a lane waits before it asks again for memory to grow.
+const stuckFor = 64
 
 // addSegment appends a segment to the directory, which grows when it is full. Old directories stay as they are: a
 // reader may still look at one.
@@ -31,7 +42,7 @@ func (t *Table) addSegment(ln *lane) bool {
 		if capacity > maxDirectory {
 			return false
 		}
-		bigger := t.allocIndex(ln, int(capacity)*4)
+		bigger := t.allocGrowth(ln, int(capacity)*4)
 		if bigger == 0 {
 			return false
 		}
@@ -41,7 +52,7 @@ func (t *Table) addSegment(ln *lane) bool {
 		ln.capacity = capacity
 		dir = bigger
 	}
-	seg := t.allocIndex(ln, segmentSize)
+	seg := t.allocGrowth(ln, segmentSize)
 	if seg == 0 {
 		if dir != memory.Ref(route>>32) {
 			ln.route.Store(uint64(dir)<<32 | uint64(buckets(route)))

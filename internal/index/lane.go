@@ -49,6 +49,7 @@ type laneFields struct {
 	overflow int64 // overflow buckets
 	index    int64 // cells of buckets and directories
 
+	stuck     uint32 // writes until growth is tried again, after there was no memory for it
 	segments  uint32
 	capacity  uint32 // segments that the directory holds
 	splits    uint64
@@ -108,6 +109,11 @@ func (t *Table) alloc(ln *lane, n int) memory.Ref {
 // allocIndex takes a cell for n bytes of the index.
 func (t *Table) allocIndex(ln *lane, n int) memory.Ref {
 	return ln.magazines.Alloc(t.arena, memory.IndexClassFor(n))
+}
+
+// allocGrowth is allocIndex for growth, without which the lane can do: at the memory limit it must not take from others.
+func (t *Table) allocGrowth(ln *lane, n int) memory.Ref {
+	return ln.magazines.AllocSpare(t.arena, memory.IndexClassFor(n))
 }
 
 func (t *Table) indexBytes(n int) int64 { return int64(t.arena.Size(memory.IndexClassFor(n))) }

@@ -7,6 +7,9 @@ package invariants
 
 import "fmt"
 
+// Poison fills memory that was freed, in builds with the tag: who still reads it sees nonsense, and who writes it is found.
+const Poison = 0xDB
+
 // Check panics with the formatted message when ok is false. Call it only under Enabled, so that its arguments cost
 // nothing in ordinary builds.
 func Check(ok bool, format string, args ...any) {

@@ -274,6 +274,90 @@ func TestDiscardedMemoryReadsAsZeros(t *testing.T) {
 	}
 }
 
+func TestFreedCellsArePoisonedInBuildsWithInvariants(t *testing.T) {
+	if !invariants.Enabled {
+		t.Skip("needs the tag invariants")
+	}
+	a := newArena(t, MinLimit)
+	var g Magazines
+	r := g.Alloc(a, ClassFor(100))
+	b := unsafe.Slice((*byte)(a.At(r)), 100)
+	clear(b)
+	g.Free(a, r)
+	for i, x := range b[4:] { // the first bytes link the cell
+		if x != invariants.Poison {
+			t.Fatalf("byte %d of a freed cell is %#x", 4+i, x)
+		}
+	}
+}
+
+// TestTheCeilingIsNeverPassed lets writers race at the limit while structures are charged and memory goes back.
+func TestTheCeilingIsNeverPassed(t *testing.T) {
+	a, err := New(Options{Limit: 24 << 20, Reclaim: &Reclaim{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := 300
+	if testing.Short() {
+		rounds = 10
+	}
+	var workers, watcher sync.WaitGroup
+	for w := range 16 {
+		o := new(owner)
+		a.Register(o)
+		workers.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(w), 1))
+			for range rounds {
+				var refs []Ref
+				c := ClassFor(500 + rng.IntN(200_000))
+				o.Lock()
+				for len(refs) < 3000 {
+					r := o.g.Alloc(a, c)
+					if r == 0 {
+						break
+					}
+					refs = append(refs, r)
+				}
+				o.Unlock()
+				if a.Charge(1<<20) == nil {
+					a.Uncharge(1 << 20)
+				}
+				o.Lock()
+				for _, r := range refs {
+					o.g.Free(a, r)
+				}
+				o.Unlock()
+			}
+		})
+	}
+	stop := make(chan struct{})
+	watcher.Go(func() {
+		for now := int64(1); ; now += 1000 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if s := a.Stats(); s.Held > s.Limit {
+				t.Errorf("%d bytes are held of %d", s.Held, s.Limit)
+				return
+			}
+			if _, evacuate := a.Tick(now); evacuate {
+				a.EndEvacuation()
+			}
+		}
+	})
+	workers.Wait()
+	close(stop)
+	watcher.Wait()
+	for _, o := range a.relief.owners {
+		o.Magazines().Flush(a)
+	}
+	if s := balanced(t, a); s.Out != 0 || s.BadFrees != 0 {
+		t.Fatalf("%+v", s)
+	}
+}
+
 func BenchmarkAllocFree(b *testing.B) {
 	a := newArena(b, 64<<20)
 	for _, n := range []int{64, 128, 1024, 8192} {

@@ -25,11 +25,28 @@ type Magazines struct {
 func (g *Magazines) Alloc(a *Arena, c Class) Ref {
 	if g.m[c].head == 0 && !g.refill(a, c) {
 		var ok bool
-		if c, ok = g.borrow(a, c); !ok {
+		if head, n := a.relieve(g, c); n > 0 {
+			g.load(c, head, n)
+		} else if c, ok = g.borrow(a, c); !ok {
 			a.refused.Add(1)
+			a.reclaim.note()
 			return 0
 		}
 	}
+	return g.pop(a, c)
+}
+
+// AllocSpare is Alloc for what can do without: it takes nothing from other owners, and what it does not get is not counted
+// as refused.
+func (g *Magazines) AllocSpare(a *Arena, c Class) Ref {
+	if g.m[c].head == 0 && !g.refill(a, c) {
+		return 0
+	}
+	return g.pop(a, c)
+}
+
+// pop takes the topmost cell.
+func (g *Magazines) pop(a *Arena, c Class) Ref {
 	m := &g.m[c]
 	r := m.head
 	m.head = *(*Ref)(a.At(r))
@@ -93,15 +110,14 @@ func (g *Magazines) refill(a *Arena, c Class) bool {
 	most := max(a.shapes[c].batch, 1)
 	m.batch = min(max(1, m.batch*2), most)
 	head, n := a.take(c, int(m.batch))
-	if n == 0 {
-		head, n = a.relieve(g, c)
-	}
-	if n == 0 {
-		return false
-	}
-	m.head, m.n = head, uint16(n)
+	g.load(c, head, n)
+	return n > 0
+}
+
+// load fills an empty magazine.
+func (g *Magazines) load(c Class, head Ref, n int) {
+	g.m[c].head, g.m[c].n = head, uint16(n)
 	g.held += n
-	return true
 }
 
 // borrow finds a free cell for class c among the larger ones, smallest first: a slot serves one class until it is empty, so
@@ -109,13 +125,11 @@ func (g *Magazines) refill(a *Arena, c Class) bool {
 // in its magazine now.
 func (g *Magazines) borrow(a *Arena, c Class) (Class, bool) {
 	for d := c + 1; d <= c.largest(); d++ {
-		m := &g.m[d]
-		if m.head == 0 {
+		if g.m[d].head == 0 {
 			head, n := a.take(d, 1)
-			m.head, m.n = head, uint16(n)
-			g.held += n
+			g.load(d, head, n)
 		}
-		if m.head != 0 {
+		if g.m[d].head != 0 {
 			return d, true
 		}
 	}
@@ -201,12 +215,10 @@ func (a *Arena) relieve(self *Magazines, c Class) (Ref, int) {
 	return a.take(c, 1)
 }
 
-const poisonByte = 0xDB
-
 // poison makes a late read visible.
 func poison(p unsafe.Pointer, n int) {
 	b := unsafe.Slice((*byte)(p), n)
 	for i := range b {
-		b[i] = poisonByte
+		b[i] = invariants.Poison
 	}
 }

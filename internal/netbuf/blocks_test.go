@@ -305,7 +305,7 @@ func TestGuardFindsMisuse(t *testing.T) {
 	b := NewPool().NewBlocks(DefaultBudget)
 	block := b.Get(1)
 	b.Put(block)
-	if block[0] != poison || block[len(block)-1] != poison {
+	if block[0] != invariants.Poison || block[len(block)-1] != invariants.Poison {
 		t.Error("a free block is not poisoned")
 	}
 	panics("giving a block back twice", func() { b.Put(block) })

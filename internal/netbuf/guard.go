@@ -8,11 +8,8 @@ import (
 	"github.com/larder-cache/larder/internal/invariants"
 )
 
-// poison fills a free block in builds with invariants: a late reader sees it, a late writer is found at the next Get.
-const poison = 0xdb
-
 // poisoned returns what the largest free block looks like.
-var poisoned = sync.OnceValue(func() []byte { return bytes.Repeat([]byte{poison}, MaxBlock) })
+var poisoned = sync.OnceValue(func() []byte { return bytes.Repeat([]byte{invariants.Poison}, MaxBlock) })
 
 // guard knows the free blocks of a pool. It is used only in builds with invariants.
 type guard struct {

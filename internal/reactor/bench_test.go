@@ -8,7 +8,6 @@ import (
 	"net"
 	"runtime"
 	"sync"
-	"syscall"
 	"testing"
 )
 
@@ -95,13 +94,4 @@ func benchmarkEcho(b *testing.B, s *Server, conns, size int) {
 	b.ReportMetric(float64(processTime()-cpu)/n, "cpu-ns/op")
 	b.ReportMetric(float64(after.Turns-before.Turns)/n, "turns/op")
 	b.ReportMetric(float64(m1.Mallocs-m0.Mallocs)/n, "mallocs/op")
-}
-
-// processTime returns the CPU time of this process in nanoseconds.
-func processTime() int64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
 }

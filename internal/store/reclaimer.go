@@ -33,14 +33,59 @@ func (s *Store) reclaimLoop() {
 		case <-s.stop:
 			return
 		case <-s.reclaimWake:
+			s.report(time.Since(start))
 			timer.Reset(reclaimRest)
 			continue
 		case <-timer.C:
 		}
-		if again := s.reclaim(time.Since(start).Milliseconds()+1, s.pacer()); again != memory.Forever {
+		again := s.reclaim(time.Since(start).Milliseconds()+1, s.pacer())
+		if again = min(again, s.report(time.Since(start))); again != memory.Forever {
 			timer.Reset(again)
 		}
 	}
+}
+
+// complaintRest is the least time between two lines of the log about one thing.
+const complaintRest = 10 * time.Second
+
+// A complaint is something that happens often when it happens, and is logged at most once per complaintRest.
+type complaint struct {
+	text  string
+	count func(memory.Stats) uint64
+	once  bool // logged one time ever
+
+	seen, logged uint64
+	at           time.Duration // of the last line
+}
+
+func newComplaints() []*complaint {
+	return []*complaint{
+		{text: "memory limit reached, writes refused", count: func(s memory.Stats) uint64 { return s.Refused }},
+		{text: "memory degraded: ordinary pages instead of huge ones", count: func(s memory.Stats) uint64 { return s.Degraded }, once: true},
+		{text: "the system's pool of huge pages is empty", count: func(s memory.Stats) uint64 { return s.PoolEmpty }},
+		{text: "the system refuses to take memory back", count: func(s memory.Stats) uint64 { return s.Pinned }, once: true},
+		{text: "memory freed that was not in use: a defect", count: func(s memory.Stats) uint64 { return s.BadFrees }},
+	}
+}
+
+// report logs what the arena met since the last time. It returns when to look again, at the latest: memory.Forever when
+// nothing waits to be logged.
+func (s *Store) report(now time.Duration) time.Duration {
+	again := memory.Forever
+	stats := s.arena.Stats()
+	for _, c := range s.complaints {
+		c.seen = c.count(stats)
+		if c.seen == c.logged || c.once && c.logged > 0 {
+			continue
+		}
+		if rest := complaintRest - (now - c.at); c.logged > 0 && rest > 0 {
+			again = min(again, rest)
+			continue
+		}
+		s.log.Warn(c.text, "times", c.seen-c.logged, "held", stats.Held, "limit", stats.Limit)
+		c.logged, c.at = c.seen, now
+	}
+	return again
 }
 
 // pacer returns a function that is called between small steps of work: it rests often enough that others hardly notice,

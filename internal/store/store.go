@@ -13,7 +13,8 @@
 // # The reclaimer
 //
 // A second goroutine gives memory back that records no longer need: it calls the arena's Tick, and moves records out of
-// slots that the arena wants to empty. It works at most 40 % of the time, too, and sleeps when nothing came back.
+// slots that the arena wants to empty. It works at most 40 % of the time, too, and sleeps when nothing came back. It also
+// logs what the arena met, a refused write for instance: at once, and then at most once in ten seconds with a count.
 //
 // # Locks
 //
@@ -111,6 +112,8 @@ type Store struct {
 
 	reclaimWake      chan struct{}
 	reclaimerStopped chan struct{}
+	log              *slog.Logger
+	complaints       []*complaint // the reclaimer's
 
 	moved   atomic.Uint64 // cells, by evacuation
 	passes  atomic.Uint64
@@ -140,6 +143,9 @@ func Open(o Options) (*Store, error) {
 	if o.MaxValue == 0 {
 		o.MaxValue = DefaultMaxValueBytes
 	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
@@ -152,6 +158,7 @@ func Open(o Options) (*Store, error) {
 		arena: arena, clk: o.Clock, maxValue: o.MaxValue, collections: map[string]*Collection{},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		reclaimWake: make(chan struct{}, 1), reclaimerStopped: make(chan struct{}),
+		log: o.Logger, complaints: newComplaints(),
 	}
 	if o.Clock.IsManual() {
 		close(s.stopped)

@@ -2,7 +2,9 @@ package store
 
 import (
 	"errors"
+	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -217,6 +219,75 @@ func TestReclaimerWorksByItselfAndThenSleeps(t *testing.T) {
 		}
 		if time.Since(begin) > 60*time.Second {
 			t.Fatal("the reclaimer never sleeps")
+		}
+	}
+}
+
+// lines counts the lines of a log.
+type lines struct {
+	mu   sync.Mutex
+	text []string
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, string(p))
+	return len(p), nil
+}
+
+func (l *lines) matching(part string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.text {
+		if strings.Contains(line, part) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestRefusedWritesAreLoggedAtOnceAndThenSeldom(t *testing.T) {
+	log := new(lines)
+	s := open(t, Options{MaxMemory: MinMaxMemory, Clock: clock.NewManual(1), Logger: slog.New(slog.NewTextHandler(log, nil))})
+	c, _ := s.Collection("0")
+	refuse := func() {
+		k := []byte("too much")
+		if err := c.Set(c.Hash(k), k, make([]byte, 10<<20), 0, 0); !errors.Is(err, index.ErrFull) {
+			t.Fatal(err)
+		}
+	}
+	const line = "memory limit reached"
+	if again := s.report(time.Minute); again != memory.Forever || log.matching(line) != 0 {
+		t.Fatal("nothing happened yet")
+	}
+	refuse()
+	if s.report(time.Minute); log.matching(line) != 1 {
+		t.Fatal("the first refusal is not logged")
+	}
+	for i := range 9 {
+		refuse()
+		if again := s.report(time.Minute + time.Duration(i)*time.Second); again > 10*time.Second || log.matching(line) != 1 {
+			t.Fatalf("%d lines after %d s, the next look in %s", log.matching(line), i, again)
+		}
+	}
+	if s.report(time.Minute + 10*time.Second); log.matching(line) != 2 {
+		t.Fatalf("%d lines after ten seconds", log.matching(line))
+	}
+	if again := s.report(2 * time.Minute); again != memory.Forever || log.matching(line) != 2 {
+		t.Fatal("logged again without a refusal")
+	}
+}
+
+func TestTheFirstRefusalWakesTheReclaimerToLogIt(t *testing.T) {
+	log := new(lines)
+	s := open(t, Options{MaxMemory: MinMaxMemory, Logger: slog.New(slog.NewTextHandler(log, nil)), Reclaim: memory.Reclaim{Quiet: time.Millisecond}})
+	c, _ := s.Collection("0")
+	k := []byte("too much")
+	_ = c.Set(c.Hash(k), k, make([]byte, 10<<20), 0, 0)
+	for begin := time.Now(); log.matching("writes refused") == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal("not logged")
 		}
 	}
 }
