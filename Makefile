@@ -55,7 +55,7 @@ lint: deps ## golangci-lint over every module
 unit: ## the tests beside the code
 	$(GO) test $(PARALLEL) $(TESTARGS) ./...
 
-invariants: ## the same with internal checks, poisoned memory and close-once
+invariants: ## the same with internal checks and poisoned memory
 	$(GO) test $(PARALLEL) -short -tags invariants $(TESTARGS) ./...
 
 race: ## the same under the race detector, with memory on the Go heap so that it sees every access

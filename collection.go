@@ -156,7 +156,7 @@ func (c *Collection) All() iter.Seq2[[]byte, []byte] {
 	return func(yield func(key, value []byte) bool) {
 		cursor, more := uint64(0), true
 		for more {
-			next, err := c.c.Scan(cursor, scanStep, true, func(k, v []byte, _ index.Info) bool {
+			next, err := c.c.Scan(cursor, scanStep, true, func(k, v []byte, _ index.Meta) bool {
 				// A stop may take a record more to take effect; the loop must not see it.
 				more = more && yield(slices.Clip(k), slices.Clip(v))
 				return more
@@ -180,7 +180,7 @@ func (c *Collection) Scan(cursor uint64, count int, fn func(key, value []byte, t
 	if fn == nil {
 		panic("larder: Scan without a function")
 	}
-	return c.c.Scan(cursor, count, true, func(k, v []byte, in index.Info) bool {
+	return c.c.Scan(cursor, count, true, func(k, v []byte, in index.Meta) bool {
 		return fn(slices.Clip(k), slices.Clip(v), c.remaining(in.ExpireAt))
 	})
 }

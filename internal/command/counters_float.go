@@ -31,7 +31,7 @@ func incrbyfloatCommand(c *Client, args [][]byte) {
 	old := new(big.Float)
 	var at int64
 	if x.Found() {
-		info := x.Info()
+		info := x.Meta()
 		at = info.ExpireAt
 		valid := info.Size < maxFloatText
 		if valid {

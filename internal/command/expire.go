@@ -123,7 +123,7 @@ func (c *Client) expire(args [][]byte, call *expireCall) {
 		return
 	}
 	x := c.db().Lock(c.hash(args[1]), args[1])
-	done := x.Found() && when.hold(x.Info().ExpireAt, at)
+	done := x.Found() && when.hold(x.Meta().ExpireAt, at)
 	var err error
 	switch {
 	case !done:
@@ -188,7 +188,7 @@ func (when expireConditions) hold(current, at int64) bool {
 // persistCommand removes the expiry and replies 1, or 0 when there is no key or no expiry.
 func persistCommand(c *Client, args [][]byte) {
 	x := c.db().Lock(c.hash(args[1]), args[1])
-	done := x.Found() && x.Info().ExpireAt != 0
+	done := x.Found() && x.Meta().ExpireAt != 0
 	var err error
 	if done {
 		err = x.SetExpire(0)

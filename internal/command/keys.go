@@ -85,7 +85,7 @@ func (c *Client) rename(keys [][]byte, replace bool) (found, done bool, err erro
 // copyRecord stores the value and expiry of the guard's first key, which exists, under its second. A counter stays one.
 func (c *Client) copyRecord(g *index.Guard) error {
 	from := g.Txn(0)
-	info := from.Info()
+	info := from.Meta()
 	if info.Flags&index.FlagInteger != 0 {
 		n, err := from.Int()
 		if err != nil {

@@ -10,7 +10,7 @@ const errNoFrequency = "ERR An LFU maxmemory policy is not selected, access freq
 // values and one for counters, so a value that APPEND or SETRANGE changed is not "raw" because of it.
 func objectEncoding(c *Client, args [][]byte) {
 	x := c.db().Lock(c.db().Hash(args[2]), args[2])
-	found, size := x.Found(), x.Info().Size
+	found, size := x.Found(), x.Meta().Size
 	_, err := x.Int()
 	x.Unlock()
 	switch {

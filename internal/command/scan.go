@@ -56,7 +56,7 @@ func scanCommand(c *Client, args [][]byte) {
 	}
 	all := o.match == nil || p.All()
 	list, n := c.scratch(), 0
-	next, err := c.db().Scan(cursor, o.count, false, func(key, _ []byte, _ index.Info) bool {
+	next, err := c.db().Scan(cursor, o.count, false, func(key, _ []byte, _ index.Meta) bool {
 		if !o.nothing && (all || p.Match(key)) {
 			list = wire.AppendBulk(list, key)
 			n++
@@ -169,7 +169,7 @@ func (c *Client) gatherKeys(db *store.Collection, p *glob.Pattern, g *gathered) 
 	all := p.All()
 	for cursor, more := uint64(0), true; more; more = cursor != 0 && !g.excessive() && !c.shown.gone.Load() {
 		var err error
-		cursor, err = db.Scan(cursor, keysCount, false, func(key, _ []byte, _ index.Info) bool {
+		cursor, err = db.Scan(cursor, keysCount, false, func(key, _ []byte, _ index.Meta) bool {
 			return !all && !p.Match(key) || g.add(key)
 		})
 		if err != nil {

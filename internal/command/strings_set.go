@@ -72,7 +72,7 @@ func (c *Client) setLocked(key, value []byte, at int64, o *stringOptions) {
 	var err error
 	if stored {
 		if o.has(optKeepTTL) && found {
-			at = x.Info().ExpireAt
+			at = x.Meta().ExpireAt
 		}
 		err = putUntil(x, value, at, c.now())
 	}
@@ -208,7 +208,7 @@ func appendCommand(c *Client, args [][]byte) {
 	var err error
 	n := len(args[2])
 	if x.Found() {
-		end := x.Info().Size
+		end := x.Meta().Size
 		n += end
 		if len(args[2]) > 0 {
 			err = x.WriteAt(end, args[2])
@@ -240,7 +240,7 @@ func setrangeCommand(c *Client, args [][]byte) {
 	x := c.db().Lock(c.hash(args[1]), args[1])
 	n := 0
 	if x.Found() {
-		n = x.Info().Size
+		n = x.Meta().Size
 	}
 	var err error
 	switch {

@@ -39,7 +39,8 @@
 //   - A version wraps after 2^30 changes of one bucket. A reader that sleeps through exactly that many within one attempt
 //     would be deceived; the risk is accepted.
 //
-// After readTries attempts or readSpins looks at an odd version a reader takes the lane's lock, so a reader waits at most
+// After readTries attempts, one disturbed copy of a long value, or readSpins looks at an odd version a reader takes the lane's
+// lock, so a reader waits at most
 // as long as a writer does. Under the race detector readers always take it: the detector rightly objects to the rest.
 //
 // # Writing
@@ -53,7 +54,8 @@
 //     is still the key's: taking it away, moving it to another bucket or changing its header would have moved the version.
 //   - Nobody else is inside until the version is even: an owner waits for that before it reads or changes anything, and a
 //     second such writer fails its step and takes the lane's lock.
-//   - The bounds of deadlines (hint of the chain, earliest of the lane) stay true, because the new deadline is not nearer.
+//   - The bounds of deadlines (hint of the chain, earliest of the lane) stay true, because the new deadline is not nearer; a
+//     record whose deadline was taken away, so that its word is 0, goes the other way.
 //   - Whoever owns a chain waits only for a copy into one cell; whoever copies waits for nobody. So nothing waits in a
 //     circle, whatever the lanes that the owner holds.
 //   - Close sets its flag and then waits until no version is odd; a copy begins only after a look at the flag behind the

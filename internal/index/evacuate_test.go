@@ -229,7 +229,7 @@ func TestEvacuationUnderReadersWritersAndWalks(t *testing.T) {
 			}
 			seen := map[uint32]bool{}
 			for cursor := uint64(0); ; {
-				next, err := tab.Scan(cursor, 100, true, func(k, v []byte, _ Info) bool {
+				next, err := tab.Scan(cursor, 100, true, func(k, v []byte, _ Meta) bool {
 					n := binary.BigEndian.Uint32(k[2:])
 					if n < stable {
 						seen[n] = true

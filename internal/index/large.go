@@ -70,8 +70,8 @@ func (t *Table) piece(rec unsafe.Pointer, room int, payload, off int) []byte {
 	return bytesAt(t.arena.At(r), in, n)
 }
 
-// whole is piece under the lane's lock.
-func (t *Table) whole(rec unsafe.Pointer, h uint64, off int) []byte {
+// mustPiece is piece under the lane's lock.
+func (t *Table) mustPiece(rec unsafe.Pointer, h uint64, off int) []byte {
 	p := t.piece(rec, memory.SlotSize, payloadLen(h), off)
 	if p == nil {
 		panic("index: a large record with a reference to nowhere")
@@ -98,14 +98,14 @@ func (t *Table) payloadRead(rec unsafe.Pointer, room int, h uint64, dst []byte, 
 // write would panic rather than turn for ever.
 func (t *Table) payloadWrite(rec unsafe.Pointer, h uint64, src []byte, off int) {
 	for len(src) > 0 {
-		n := copy(t.whole(rec, h, off), src)
+		n := copy(t.mustPiece(rec, h, off), src)
 		src, off = src[n:], off+n
 	}
 }
 
 func (t *Table) payloadZero(rec unsafe.Pointer, h uint64, off, n int) {
 	for n > 0 {
-		p := t.whole(rec, h, off)
+		p := t.mustPiece(rec, h, off)
 		p = p[:min(n, len(p))]
 		clear(p)
 		off, n = off+len(p), n-len(p)

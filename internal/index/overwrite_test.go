@@ -139,7 +139,7 @@ func TestWalkWithValuesGivesWholeOnesWhileOthersOverwrite(t *testing.T) {
 	for range max(rounds()/500, 20) {
 		seen := 0
 		for cursor := uint64(0); ; {
-			next, err := tab.Scan(cursor, 50, true, func(k, v []byte, _ Info) bool {
+			next, err := tab.Scan(cursor, 50, true, func(k, v []byte, _ Meta) bool {
 				var n uint32
 				_, _ = fmt.Sscanf(string(k), "key:%d", &n)
 				if err := verifyStamp(v, n); err != nil {

@@ -13,7 +13,7 @@ func contents(t *testing.T, tab *Table) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for cursor := uint64(0); ; {
-		next, err := tab.Scan(cursor, 1000, true, func(k, v []byte, in Info) bool {
+		next, err := tab.Scan(cursor, 1000, true, func(k, v []byte, in Meta) bool {
 			all[string(k)] = fmt.Sprint(in.ExpireAt, in.Flags, string(v))
 			return true
 		})

@@ -54,7 +54,7 @@ type reading struct {
 	from, to int64
 	want     wish
 	grow     bool
-	info     Info
+	info     Meta
 	costly   bool // an attempt copied more than cheapCopy bytes in vain
 }
 
@@ -106,7 +106,7 @@ func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key [
 	rec, hdr, ref, _ := t.search(home, tagOf(h), key)
 	if rec == nil {
 		// The version says that the chain stood still, the route that it was the right chain.
-		r.info = Info{}
+		r.info = Meta{}
 		return Missing, steady(home, v) && ln.route.Load() == route
 	}
 	room := t.arena.Room(ref)
@@ -115,7 +115,7 @@ func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key [
 	}
 	expireAt := expiryAt(rec, hdr)
 	if expireAt != 0 && expireAt <= t.clk.Now() {
-		r.info = Info{}
+		r.info = Meta{}
 		return Missing, steady(home, v)
 	}
 	n, at := valueLen(hdr), prefix(hdr)+keyLen(hdr)
@@ -132,7 +132,7 @@ func (t *Table) attempt(ln *lane, home *bucket, v uint32, route, h uint64, key [
 		}
 		return r.number(num, expireAt, flagsOf(hdr)), true
 	}
-	r.info = Info{ExpireAt: expireAt, Size: n, Flags: flagsOf(hdr)}
+	r.info = Meta{ExpireAt: expireAt, Size: n, Flags: flagsOf(hdr)}
 	from, to := 0, n
 	switch r.want {
 	case wantInfo:
@@ -215,7 +215,7 @@ func (t *Table) search(home *bucket, tag uint8, key []byte) (unsafe.Pointer, uin
 func (r *reading) number(v, expireAt int64, fl Flags) Status {
 	var text [20]byte
 	s := strconv.AppendInt(text[:0], v, 10)
-	r.info = Info{ExpireAt: expireAt, Size: len(s), Flags: fl}
+	r.info = Meta{ExpireAt: expireAt, Size: len(s), Flags: fl}
 	switch r.want {
 	case wantInfo:
 		return Found
@@ -259,7 +259,7 @@ func clampRange(from, to int64, n int) (int, int) {
 func growTo(capacity, need int) int { return max(need, min(2*capacity, capacity+1<<20)) }
 
 // Get appends the value of key to dst, growing it when needed, and returns the result.
-func (t *Table) Get(h uint64, dst, key []byte) ([]byte, Info, bool) {
+func (t *Table) Get(h uint64, dst, key []byte) ([]byte, Meta, bool) {
 	r := reading{dst: dst, grow: true}
 	st := t.read(h, key, &r)
 	t.count(st)
@@ -269,7 +269,7 @@ func (t *Table) Get(h uint64, dst, key []byte) ([]byte, Info, bool) {
 
 // GetInto appends frame(len) and the value to dst, within its capacity: with Short nothing is appended and info.Size says
 // how long the value is; the frame and MaxFrame bytes must fit too. frame may be nil.
-func (t *Table) GetInto(h uint64, dst, key []byte, frame Framer) ([]byte, Info, Status) {
+func (t *Table) GetInto(h uint64, dst, key []byte, frame Framer) ([]byte, Meta, Status) {
 	r := reading{dst: dst, frame: frame}
 	st := t.read(h, key, &r)
 	if st != Short {
@@ -280,7 +280,7 @@ func (t *Table) GetInto(h uint64, dst, key []byte, frame Framer) ([]byte, Info, 
 }
 
 // GetRange appends the bytes from to to of the value, both inclusive, negative ones counted from the end.
-func (t *Table) GetRange(h uint64, dst, key []byte, from, to int64) ([]byte, Info, bool) {
+func (t *Table) GetRange(h uint64, dst, key []byte, from, to int64) ([]byte, Meta, bool) {
 	r := reading{dst: dst, grow: true, want: wantRange, from: from, to: to}
 	st := t.read(h, key, &r)
 	t.count(st)
@@ -289,7 +289,7 @@ func (t *Table) GetRange(h uint64, dst, key []byte, from, to int64) ([]byte, Inf
 }
 
 // Probe describes the record of key without copying its value, and counts a hit or a miss.
-func (t *Table) Probe(h uint64, key []byte) (Info, bool) {
+func (t *Table) Probe(h uint64, key []byte) (Meta, bool) {
 	in, ok := t.Peek(h, key)
 	if ok {
 		t.count(Found)
@@ -300,7 +300,7 @@ func (t *Table) Probe(h uint64, key []byte) (Info, bool) {
 }
 
 // Peek describes the record of key without copying its value; it is not counted.
-func (t *Table) Peek(h uint64, key []byte) (Info, bool) {
+func (t *Table) Peek(h uint64, key []byte) (Meta, bool) {
 	r := reading{want: wantInfo}
 	st := t.read(h, key, &r)
 	runtime.KeepAlive(t)

@@ -45,8 +45,8 @@ func (f Flags) bits() uint64 { return uint64(f) << (flagShift + 1) }
 
 func flagsOf(h uint64) Flags { return Flags(h>>(flagShift+1)) & (FlagInteger | FlagPassive) }
 
-// Info describes a record.
-type Info struct {
+// Meta describes a record.
+type Meta struct {
 	ExpireAt int64 // milliseconds since the Unix epoch; 0 = never
 	Size     int   // bytes of the value as a string (of the decimal form for counters)
 	Flags    Flags
@@ -124,9 +124,9 @@ func (t *Table) match(r memory.Ref, key []byte) (unsafe.Pointer, uint64) {
 	return rec, h
 }
 
-// describe makes an Info of a record. The lane is locked.
-func (t *Table) describe(rec unsafe.Pointer, h uint64) Info {
-	in := Info{ExpireAt: expiryAt(rec, h), Size: valueLen(h), Flags: flagsOf(h)}
+// describe makes an Meta of a record. The lane is locked.
+func (t *Table) describe(rec unsafe.Pointer, h uint64) Meta {
+	in := Meta{ExpireAt: expiryAt(rec, h), Size: valueLen(h), Flags: flagsOf(h)}
 	if h&recInteger != 0 {
 		v, _ := t.intAt(rec, memory.SlotSize, h)
 		in.Size = decimalLen(v)

@@ -266,7 +266,7 @@ func TestAMissingKeyHasNoInfo(t *testing.T) {
 		t.Fatal("not disturbed")
 	}
 	tab.Delete(h, key)
-	if st, ok := tab.attempt(ln, home, home.version, ln.route.Load(), h, key, &r); !ok || st != Missing || r.info != (Info{}) {
+	if st, ok := tab.attempt(ln, home, home.version, ln.route.Load(), h, key, &r); !ok || st != Missing || r.info != (Meta{}) {
 		t.Fatalf("%v %v %+v", st, ok, r.info)
 	}
 }
@@ -358,7 +358,7 @@ func TestWalkOfAThinTableIsBounded(t *testing.T) {
 	}
 	seen := 0
 	for cursor := uint64(0); ; {
-		next, err := tab.Scan(cursor, 1, false, func(_, v []byte, _ Info) bool {
+		next, err := tab.Scan(cursor, 1, false, func(_, v []byte, _ Meta) bool {
 			seen++
 			if v != nil {
 				t.Error("a walk for keys copied a value")
@@ -424,17 +424,73 @@ func TestWalkForKeysCopiesNoValues(t *testing.T) {
 func TestOverflowShowsInTheStatistics(t *testing.T) {
 	tab, _ := newTable(t, 16<<20)
 	var home *bucket
-	n := 0
-	for i := 0; n < bucketEntries+1; i++ {
+	var keys []string
+	for i := 0; len(keys) < bucketEntries+1; i++ {
 		k := strconv.Itoa(i)
 		h := tab.Hash([]byte(k))
 		if b := tab.home(tab.laneOf(h), h); home == nil || b == home {
 			home = b
-			_ = tab.set(k, "v", 0)
-			n++
+			_ = tab.set(k, "v"+k, 0)
+			keys = append(keys, k)
 		}
 	}
 	if s := tab.Stats(); s.OverflowBuckets != 1 {
 		t.Fatalf("%+v", s)
 	}
+	// Whatever entry a key stands in, it is found; going from the front, every removal moves one of the last bucket.
+	for len(keys) > 0 {
+		for _, k := range keys {
+			if v, ok := tab.get(k); !ok || v != "v"+k {
+				t.Fatalf("%d keys: %s is %q, %v", len(keys), k, v, ok)
+			}
+		}
+		tab.Delete(tab.Hash([]byte(keys[0])), []byte(keys[0]))
+		keys = keys[1:]
+	}
+	if s := tab.Stats(); s.OverflowBuckets != 0 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+// TestWalkCallbackMayDeleteAnything deletes, from within a walk, the record just given, the one before, and ones given long
+// ago, and walks again inside: no lock is held, and every other record comes once and not twice.
+func TestWalkCallbackMayDeleteAnything(t *testing.T) {
+	tab, _ := newTable(t, 32<<20)
+	const n = 20_000
+	for i := range n {
+		_ = tab.set(strconv.Itoa(i), "v", 0)
+	}
+	given := map[string]int{}
+	var order []string
+	remove := func(k string) { tab.Delete(tab.Hash([]byte(k)), []byte(k)) }
+	for cursor := uint64(0); ; {
+		next, err := tab.Scan(cursor, 50, true, func(k, _ []byte, _ Meta) bool {
+			given[string(k)]++
+			order = append(order, string(k))
+			switch i := len(order) - 1; i % 4 {
+			case 0:
+				remove(order[i])
+			case 1:
+				remove(order[i/2])
+			case 2:
+				remove(order[i-1])
+			case 3:
+				inner := 0
+				_, _ = tab.Scan(0, 1, false, func(_, _ []byte, _ Meta) bool { inner++; return true })
+			}
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cursor = next; cursor == 0 {
+			break
+		}
+	}
+	for i := range n {
+		if k := strconv.Itoa(i); given[k] != 1 {
+			t.Fatalf("%s was given %d times", k, given[k])
+		}
+	}
+	check(t, tab)
 }

@@ -39,7 +39,7 @@ func TestStopAtRecordsThatShareACursorSkipsNone(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for cursor, calls := uint64(0), 0; ; calls++ {
-		next, err := tab.Scan(cursor, 100, false, func(k, _ []byte, _ Info) bool { seen[string(k)] = true; return false })
+		next, err := tab.Scan(cursor, 100, false, func(k, _ []byte, _ Meta) bool { seen[string(k)] = true; return false })
 		if err != nil || calls > 100_000 {
 			t.Fatal(calls, err)
 		}

@@ -181,7 +181,7 @@ func TestWalkNeverSkipsWhileWritersWork(t *testing.T) {
 	for range 10 {
 		seen := map[string]bool{}
 		for cursor := uint64(0); ; {
-			next, err := tab.Scan(cursor, 20, false, func(k, _ []byte, _ Info) bool { seen[string(k)] = true; return true })
+			next, err := tab.Scan(cursor, 20, false, func(k, _ []byte, _ Meta) bool { seen[string(k)] = true; return true })
 			if err != nil {
 				t.Fatal(err)
 			}

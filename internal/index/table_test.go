@@ -145,7 +145,7 @@ func TestRandomOperationsAgreeWithAMap(t *testing.T) {
 				off := rng.IntN(300)
 				x := tab.Lock(h, kb)
 				if rng.IntN(2) == 0 {
-					off = x.Info().Size
+					off = x.Meta().Size
 				}
 				if err := x.WriteAt(off, p); err != nil {
 					t.Fatal(err)
@@ -200,7 +200,7 @@ func TestRandomOperationsAgreeWithAMap(t *testing.T) {
 		check(t, tab)
 		seen := map[string]bool{}
 		for cursor := uint64(0); ; {
-			next, err := tab.Scan(cursor, 10, true, func(k, v []byte, in Info) bool {
+			next, err := tab.Scan(cursor, 10, true, func(k, v []byte, in Meta) bool {
 				if m := live(string(k)); m == nil || !bytes.Equal(m.value, v) || in.ExpireAt != m.expireAt {
 					t.Fatalf("a walk shows a record that is not in the map: %.20q", k)
 				}
@@ -254,7 +254,7 @@ func TestTableGrowsAndEveryRecordIsFoundAndWalkedOnce(t *testing.T) {
 	seen := make(map[string]int, n)
 	calls := 0
 	for cursor := uint64(0); ; calls++ {
-		next, err := tab.Scan(cursor, 100, false, func(k, _ []byte, _ Info) bool { seen[string(k)]++; return true })
+		next, err := tab.Scan(cursor, 100, false, func(k, _ []byte, _ Meta) bool { seen[string(k)]++; return true })
 		if err != nil || next > math.MaxInt32 {
 			t.Fatalf("cursor %d, %v", next, err)
 		}
@@ -285,7 +285,7 @@ func TestWalkSurvivesGrowth(t *testing.T) {
 	seen := map[string]bool{}
 	added := 0
 	for cursor := uint64(0); ; {
-		next, err := tab.Scan(cursor, 7, false, func(k, _ []byte, _ Info) bool { seen[string(k)] = true; return true })
+		next, err := tab.Scan(cursor, 7, false, func(k, _ []byte, _ Meta) bool { seen[string(k)] = true; return true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func TestWalkThatStopsAtEveryRecordSkipsNone(t *testing.T) {
 	seen := map[string]bool{}
 	cursor, calls := uint64(0), 0
 	for {
-		next, err := tab.Scan(cursor, 1000, false, func(k, _ []byte, _ Info) bool { seen[string(k)] = true; return false })
+		next, err := tab.Scan(cursor, 1000, false, func(k, _ []byte, _ Meta) bool { seen[string(k)] = true; return false })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,7 +344,7 @@ func TestWalkCallbackMayDelete(t *testing.T) {
 	}
 	times := map[string]int{}
 	for cursor := uint64(0); ; {
-		next, err := tab.Scan(cursor, 10, false, func(k, _ []byte, _ Info) bool {
+		next, err := tab.Scan(cursor, 10, false, func(k, _ []byte, _ Meta) bool {
 			times[string(k)]++
 			return tab.Delete(tab.Hash(k), k)
 		})

@@ -44,10 +44,10 @@ func (x *Txn) Found() bool {
 	return x.s.rec != nil && !x.s.expired
 }
 
-// Info describes the record; the zero Info when there is none.
-func (x *Txn) Info() Info {
+// Meta describes the record; the zero Meta when there is none.
+func (x *Txn) Meta() Meta {
 	if !x.Found() {
-		return Info{}
+		return Meta{}
 	}
 	return x.t.describe(x.s.rec, x.s.hdr)
 }
@@ -57,16 +57,7 @@ func (x *Txn) Append(dst []byte) []byte {
 	if !x.Found() {
 		return dst
 	}
-	return x.appendRange(dst, 0, x.Info().Size)
-}
-
-// AppendRange appends the bytes from to to of the value, both inclusive, negative ones counted from the end.
-func (x *Txn) AppendRange(dst []byte, from, to int64) []byte {
-	if !x.Found() {
-		return dst
-	}
-	i, j := clampRange(from, to, x.Info().Size)
-	return x.appendRange(dst, i, j)
+	return x.appendRange(dst, 0, x.Meta().Size)
 }
 
 func (x *Txn) appendRange(dst []byte, i, j int) []byte {
@@ -210,7 +201,7 @@ func (x *Txn) WriteAt(off int, p []byte) error {
 	if len(x.key) > t.maxKey {
 		return ErrKeyTooLarge
 	}
-	old := x.Info()
+	old := x.Meta()
 	if off < 0 || off > t.maxValue || len(p) > t.maxValue-off {
 		return ErrValueTooLarge
 	}
@@ -246,7 +237,7 @@ func (x *Txn) WriteAt(off int, p []byte) error {
 
 // rewrite is WriteAt into new cells. The old value, if any, is a counter or lies in one cell; the new one may be large, and
 // is built in its place so that only its cells are needed.
-func (x *Txn) rewrite(hdr uint64, old Info, off int, p []byte) error {
+func (x *Txn) rewrite(hdr uint64, old Meta, off int, p []byte) error {
 	t, ln := x.t, x.ln
 	b := scratches.Get().(*[]byte)
 	defer scratches.Put(b)
@@ -352,7 +343,7 @@ func (t *Table) Add(h uint64, key []byte, delta, expireAt int64, rearm bool) (in
 	if delta > 0 && sum < v || delta < 0 && sum > v {
 		return 0, ErrOverflow
 	}
-	in := x.Info()
+	in := x.Meta()
 	if !rearm {
 		expireAt = in.ExpireAt
 	}

@@ -45,7 +45,7 @@ type found struct {
 	keyLen   int
 	hash     uint64
 	long     bool // the value is read when its turn comes
-	info     Info
+	info     Meta
 }
 
 // A gathering is the scratch of one walk.
@@ -77,7 +77,7 @@ func (g *gathering) keep() {
 // again. No lock is held in fn, which may change the table; key and value are its own only until it returns. With
 // values false no value is copied and fn gets nil. When fn returns false the walk stops, after at most the few records (in
 // practice none) that share a cursor with that one, and the next cursor goes on right after.
-func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value []byte, info Info) bool) (uint64, error) {
+func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value []byte, info Meta) bool) (uint64, error) {
 	if cursor > maxCursor {
 		return 0, ErrCursor
 	}
@@ -130,7 +130,7 @@ func (t *Table) Scan(cursor uint64, count int, values bool, fn func(key, value [
 }
 
 // longValue reads a value that gather left out. It may be another one by now, or gone.
-func (t *Table) longValue(g *gathering, h uint64, key []byte) ([]byte, Info, bool) {
+func (t *Table) longValue(g *gathering, h uint64, key []byte) ([]byte, Meta, bool) {
 	r := reading{dst: g.long[:0], grow: true}
 	st := t.read(h, key, &r)
 	if cap(r.dst) <= keptGathering {

@@ -21,7 +21,7 @@ func TestWalkReadsLongValuesOneByOne(t *testing.T) {
 	seen := make([]int, n)
 	gone := map[int]bool{}
 	for cursor := uint64(0); ; {
-		next, err := tab.Scan(cursor, 7, true, func(k, v []byte, in Info) bool {
+		next, err := tab.Scan(cursor, 7, true, func(k, v []byte, in Meta) bool {
 			var i int
 			_, _ = fmt.Sscanf(string(k), "key:%d", &i)
 			if err := verifyStamp(v, uint32(i)); err != nil || len(v) != size(i) || in.Size != len(v) {

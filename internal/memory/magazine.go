@@ -169,9 +169,6 @@ func (g *Magazines) Flush(a *Arena) (cells, classes int) {
 	return cells, classes
 }
 
-// Held returns the cells that the magazines hold.
-func (g *Magazines) Held() int { return g.held }
-
 // An Owner holds magazines under a lock that can be tried.
 type Owner interface {
 	Lock()
