@@ -11,8 +11,8 @@ type Cache struct {
 }
 
 // Open makes an empty cache. It returns ErrOptions, which names every problem, or the system's error when the address
-// space of MaxMemory cannot be had. A cache that is not closed keeps its memory, and a goroutine that removes what
-// expired, as long as the program runs.
+// space of MaxMemory cannot be had. A cache that is not closed keeps its memory, and two goroutines that remove
+// what expired and give memory back, as long as the program runs.
 func Open(o Options) (*Cache, error) {
 	s, err := store.Open(o.store())
 	if err != nil {
@@ -70,7 +70,9 @@ type Stats struct {
 	Used        int64  // of that, in records, index, lanes' free cells and the tables' own structures
 	RecordBytes int64  // of that, in records: keys, values, headers and the rounding of each to a size of cell
 	IndexBytes  int64  // of Used, in buckets and directories
-	PageTier    string // "thp" (transparent huge pages were asked for), "4k", or "heap" (race detector, systems without mmap)
+	FreeBytes   int64  // of Committed, free for any size of record
+	ColdBytes   int64  // given back to the machine at this moment: not in Committed
+	PageTier    string // of most memory: "hugetlb", "thp", "collapse" (see HugePages), "4k", or "heap" (race detector, systems without mmap)
 
 	Collections     int
 	Records         int64 // those included that expired and were not yet removed
@@ -82,6 +84,12 @@ type Stats struct {
 	Expired      uint64 // records removed because their time had come
 	Refused      uint64 // writes refused with ErrFull
 	Splits       uint64 // buckets split while the tables grew
+
+	Released       uint64 // bytes given back to the machine, all in all
+	ReleaseRefused uint64 // times that the machine did not take them
+	Evacuated      uint64 // pieces of 256 KiB that were emptied by moving what was in them
+	Moved          uint64 // records, or parts of large ones, that were moved for that
+	DegradedGroups uint64 // times that 2 MiB got ordinary pages although huge ones were wanted
 }
 
 // Stats returns the sums over all collections; the zero Stats after Close. It takes every lane's lock for a moment, one
@@ -95,5 +103,7 @@ func (c *Cache) Stats() Stats {
 		MaxMemory: s.MaxMemory, Committed: s.Committed, Used: s.Used, RecordBytes: s.RecordBytes, IndexBytes: s.IndexBytes, PageTier: s.PageTier,
 		Collections: s.Collections, Records: s.Records, Expiring: s.Expiring, Buckets: s.Buckets, OverflowBuckets: s.OverflowBuckets,
 		Hits: s.Hits, Misses: s.Misses, Expired: s.Expired, Refused: s.Refused, Splits: s.Splits,
+		FreeBytes: s.FreeBytes, ColdBytes: s.ColdBytes, Released: s.Released, ReleaseRefused: s.ReleaseRefused,
+		Evacuated: s.Evacuated, Moved: s.Moved, DegradedGroups: s.Degraded,
 	}
 }

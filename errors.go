@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/larder-cache/larder/internal/index"
+	"github.com/larder-cache/larder/internal/memory"
 	"github.com/larder-cache/larder/internal/store"
 )
 
@@ -33,6 +34,10 @@ var (
 	ErrName = store.ErrName
 	// ErrExists says that CreateCollection met a collection of that name.
 	ErrExists = store.ErrExists
+	// ErrHugePages says that Options.HugePages requires huge pages and the system has none.
+	ErrHugePages = memory.ErrHugePages
+	// ErrLockMemory says that the system refuses Options.LockMemory.
+	ErrLockMemory = memory.ErrLock
 	// ErrTooManyCollections says that the cache has MaxCollections collections.
 	ErrTooManyCollections = store.ErrTooManyCollections
 	// ErrOptions says that options are invalid; the text names each problem.

@@ -351,3 +351,18 @@ func TestGetAndSetMakeNoGarbage(t *testing.T) {
 		t.Errorf("Set allocates %v times", n)
 	}
 }
+
+func TestFractionIsAShareOfWhatThisProcessMayUse(t *testing.T) {
+	whole, half := larder.Fraction(1), larder.Fraction(0.5)
+	if half < larder.MinMaxMemory || half > larder.MaxMaxMemory || whole < half {
+		t.Fatalf("the whole is %d, half of it %d", whole, half)
+	}
+	if got := larder.Fraction(1e-12); got != larder.MinMaxMemory {
+		t.Fatalf("nearly nothing is %d", got)
+	}
+	for _, share := range []float64{0, -1, 1.01, math.NaN(), math.Inf(1)} {
+		if _, err := larder.Open(larder.Options{MaxMemory: larder.Fraction(share)}); !errors.Is(err, larder.ErrOptions) {
+			t.Errorf("a share of %v: %v", share, err)
+		}
+	}
+}

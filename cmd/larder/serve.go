@@ -19,6 +19,7 @@ import (
 
 	"github.com/larder-cache/larder/internal/command"
 	"github.com/larder-cache/larder/internal/config"
+	"github.com/larder-cache/larder/internal/memory"
 	"github.com/larder-cache/larder/internal/ops"
 	"github.com/larder-cache/larder/internal/reactor"
 	"github.com/larder-cache/larder/internal/store"
@@ -111,7 +112,8 @@ func (s *server) open() error {
 		c.MaxClients = lowered
 	}
 	s.store, err = store.Open(store.Options{
-		MaxMemory: int64(c.MaxMemory), MaxValue: int(c.MaxValue), HugePages: c.HugePages, Logger: s.log,
+		MaxMemory: int64(c.MaxMemory), MaxValue: int(c.MaxValue), HugePages: c.HugePages, Lock: c.LockMemory, Logger: s.log,
+		Reclaim: memory.Reclaim{KeepAll: !c.Reclaim, Quiet: max(c.ReclaimQuiet, 1), CoolOff: max(c.ReclaimCoolOff, 1), Floor: int64(c.ReclaimFloor)},
 	})
 	if err != nil {
 		return err

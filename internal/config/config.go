@@ -52,7 +52,13 @@ type Config struct {
 	IdleTimeout time.Duration // a connection silent for so long is closed; 0 is never
 	LogLevel    slog.Level    //
 	LogFormat   string        // "text" or "json"
-	HugePages   string        // "auto" or "off"
+	HugePages   string        // "auto", "off" or "require"
+	LockMemory  bool
+
+	Reclaim        bool // give memory back
+	ReclaimQuiet   time.Duration
+	ReclaimCoolOff time.Duration
+	ReclaimFloor   bytesize.Size
 
 	// File is the path of the file that was read, as given; empty when there was none.
 	File string

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/larder-cache/larder/internal/bytesize"
+	"github.com/larder-cache/larder/internal/hostmem"
 )
 
 var update = flag.Bool("update", false, "write what Load says into testdata instead of comparing")
@@ -305,5 +308,27 @@ func TestSocketPathMayBeFreeOrASocketAndNothingElse(t *testing.T) {
 	}
 	if text, err := os.ReadFile(at("file")); err != nil || string(text) != "precious" {
 		t.Errorf("the file is %q, %v", text, err)
+	}
+}
+
+func TestMaxMemoryCanBeAShareOfWhatThereIs(t *testing.T) {
+	l, err := hostmem.Get()
+	if err != nil {
+		t.Skip(err)
+	}
+	for text, share := range map[string]float64{"50%": 0.5, " 12.5 % ": 0.125, "100%": 1} {
+		c, err := Load(Inputs{Flags: []Flag{{"max-memory", text}}})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		want := min(max(bytesize.Size(share*float64(l.Bytes)), MinMaxMemory), MaxMaxMemory)
+		if c.MaxMemory != want {
+			t.Errorf("%s of %d is %d, want %d", text, l.Bytes, c.MaxMemory, want)
+		}
+	}
+	for _, text := range []string{"0%", "101%", "-5%", "%", "half%", "NaN%", "Inf%"} {
+		if _, err := Load(Inputs{Flags: []Flag{{"max-memory", text}}}); err == nil {
+			t.Errorf("%q is taken", text)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/larder-cache/larder/internal/bytesize"
 	"github.com/larder-cache/larder/internal/command"
+	"github.com/larder-cache/larder/internal/hostmem"
 	"github.com/larder-cache/larder/internal/store"
 )
 
@@ -84,9 +85,9 @@ var Options = []Option{
 	},
 	{
 		Name: "max-memory", Value: "SIZE", Default: "1gb",
-		Usage: "limit for records and index together; a write beyond it is refused with an OOM error",
+		Usage: "limit for records and index together, or a share like 60% of the memory of the machine or its control group; a write beyond it is refused with an OOM error",
 		set: func(c *Config, s string) (err error) {
-			c.MaxMemory, err = size(s, MinMaxMemory, MaxMaxMemory)
+			c.MaxMemory, err = sizeOrShare(s, MinMaxMemory, MaxMaxMemory)
 			return
 		},
 		get: func(c *Config) string { return c.MaxMemory.String() },
@@ -172,13 +173,76 @@ var Options = []Option{
 	},
 	{
 		Name: "huge-pages", Value: "WHEN", Default: "auto",
-		Usage: "auto asks the kernel for huge pages and takes what it gives, off never asks",
-		set:   func(c *Config, s string) (err error) { c.HugePages, err = oneOf(s, auto, "off"); return },
+		Usage: "auto asks the kernel for huge pages and takes what it gives, off never asks, require starts only with them",
+		set:   func(c *Config, s string) (err error) { c.HugePages, err = oneOf(s, auto, "off", "require"); return },
 		get:   func(c *Config) string { return c.HugePages },
+	},
+	{
+		Name: "lock-memory", Value: "yes/no", Default: "no",
+		Usage: "keep the memory of records from being swapped out; it is then not given back before the end",
+		set:   func(c *Config, s string) (err error) { c.LockMemory, err = yesNo(s); return },
+		get:   func(c *Config) string { return showYesNo(c.LockMemory) },
+	},
+	{
+		Name: "reclaim", Value: "yes/no", Default: "yes",
+		Usage: "give memory that is no longer needed back to the system",
+		set:   func(c *Config, s string) (err error) { c.Reclaim, err = yesNo(s); return },
+		get:   func(c *Config) string { return showYesNo(c.Reclaim) },
+	},
+	{
+		Name: "reclaim-quiet", Value: "DURATION", Default: "5s",
+		Usage: "begin to give back when no new memory was needed for so long",
+		set:   func(c *Config, s string) (err error) { c.ReclaimQuiet, err = duration(s, maxReclaimWait); return },
+		get:   func(c *Config) string { return c.ReclaimQuiet.String() },
+	},
+	{
+		Name: "reclaim-cool-off", Value: "DURATION", Default: "10s",
+		Usage: "give back what was free for so long",
+		set:   func(c *Config, s string) (err error) { c.ReclaimCoolOff, err = duration(s, maxReclaimWait); return },
+		get:   func(c *Config) string { return c.ReclaimCoolOff.String() },
+	},
+	{
+		Name: "reclaim-floor", Value: "SIZE", Default: "0b",
+		Usage: "memory that stays with the server once it was taken",
+		set:   func(c *Config, s string) (err error) { c.ReclaimFloor, err = size(s, 0, MaxMaxMemory); return },
+		get:   func(c *Config) string { return c.ReclaimFloor.String() },
 	},
 }
 
-const auto = "auto"
+const (
+	auto = "auto"
+	// maxReclaimWait is longer than anybody waits for memory to come back.
+	maxReclaimWait = 24 * time.Hour
+)
+
+func yesNo(text string) (bool, error) {
+	word, err := oneOf(text, "yes", "no")
+	return word == "yes", err
+}
+
+func showYesNo(v bool) string {
+	if v {
+		return "yes"
+	}
+	return "no"
+}
+
+// sizeOrShare reads a size, or a share in percent of the memory that this process may use.
+func sizeOrShare(text string, low, high bytesize.Size) (bytesize.Size, error) {
+	number, share := strings.CutSuffix(strings.TrimSpace(text), "%")
+	if !share {
+		return size(text, low, high)
+	}
+	percent, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if err != nil || !(percent > 0 && percent <= 100) {
+		return 0, fmt.Errorf("%q is not a share above 0%% and up to 100%%", text)
+	}
+	l, err := hostmem.Get()
+	if err != nil {
+		return 0, fmt.Errorf("a share needs to know how much memory there is: %w", err)
+	}
+	return min(max(bytesize.Size(percent/100*float64(l.Bytes)), low), high), nil
+}
 
 func find(name string) *Option {
 	for i := range Options {

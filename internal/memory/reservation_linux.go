@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -42,9 +43,9 @@ func transparentOn() bool {
 
 // lookForPool reads whether there is a pool of huge pages at all, so that fetch need not ask in vain.
 func (m *mapping) lookForPool() {
-	total := 0
+	total, dir := 0, os.DirFS("/sys/kernel/mm/hugepages/hugepages-2048kB")
 	for _, name := range []string{"nr_hugepages", "nr_overcommit_hugepages"} {
-		b, err := os.ReadFile("/sys/kernel/mm/hugepages/hugepages-2048kB/" + name)
+		b, err := fs.ReadFile(dir, name)
 		if err == nil {
 			n, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 			total += n

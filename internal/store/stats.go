@@ -29,6 +29,10 @@ type Stats struct {
 	Moved          uint64 // cells that were moved for that
 	Released       uint64 // bytes given back to the machine, ever
 	ReleaseRefused uint64 // calls that the machine refused
+	Flushes        uint64 // times that the lanes' free cells were collected to free slots
+	Degraded       uint64 // groups that got ordinary pages although huge ones were wanted
+	PoolEmpty      uint64 // times that the system's pool of huge pages had none
+	Shortages      uint64 // times that the lanes' free cells were collected at the limit
 	ColdBytes      int64  // given back at this moment: not committed
 	FreeBytes      int64  // committed, and free for any size
 }
@@ -40,6 +44,7 @@ func (s *Store) Stats() Stats {
 		MaxMemory: m.Limit, Committed: m.Held, Used: m.Out + m.Charged, PageTier: m.Tier.String(), BadFrees: m.BadFrees,
 		ReaperPasses: s.passes.Load(), ReaperVisits: s.visited.Load(),
 		ReclaimTicks: m.Ticks, Evacuated: m.Evacuated, Moved: s.moved.Load(), Released: m.Released, ReleaseRefused: m.Pinned,
+		Flushes: m.Flushes, Degraded: m.Degraded, PoolEmpty: m.PoolEmpty, Shortages: m.Shortages,
 		ColdBytes: m.Cold, FreeBytes: m.WarmFree,
 	}
 	for _, c := range s.Collections() {

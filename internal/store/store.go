@@ -93,6 +93,9 @@ func (o Options) Validate() error {
 	if _, ok := hugePages[o.HugePages]; !ok {
 		problems = append(problems, fmt.Errorf("%w: HugePages is %q, want auto, off or require", ErrOptions, o.HugePages))
 	}
+	if r := o.Reclaim; r.Quiet < 0 || r.CoolOff < 0 || r.Floor < 0 || r.MaxPerTick < 0 || r.KeepPerClass < -1 {
+		problems = append(problems, fmt.Errorf("%w: a figure of Reclaim is negative: %+v", ErrOptions, r))
+	}
 	return errors.Join(problems...)
 }
 
