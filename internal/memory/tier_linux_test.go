@@ -59,8 +59,8 @@ func poolBytes(t *testing.T) (n int64) {
 	return n
 }
 
-// grabPool maps all pages of the pool that are left and returns a function that gives them back.
-func grabPool(t *testing.T) func() {
+// grabPool maps all pages of the pool that are left, and returns their number and a function that gives them back.
+func grabPool(t *testing.T) (int64, func()) {
 	t.Helper()
 	var maps []unsafe.Pointer
 	for {
@@ -70,7 +70,7 @@ func grabPool(t *testing.T) func() {
 		}
 		maps = append(maps, p)
 	}
-	return func() {
+	return int64(len(maps)), func() {
 		for _, p := range maps {
 			_ = unix.MunmapPtr(p, GroupSize)
 		}
@@ -80,7 +80,8 @@ func grabPool(t *testing.T) func() {
 // TestPoolPagesComeGoAndAreMissedWithoutAFault fills an arena from a real pool of huge pages, gives all of it back, lets
 // somebody else empty the pool, and fills it again, while readers look everywhere all the time.
 func TestPoolPagesComeGoAndAreMissedWithoutAFault(t *testing.T) {
-	withPool(t, 24)
+	const pool = 24
+	withPool(t, pool)
 	a, err := New(Options{Limit: 64 << 20, Reclaim: &Reclaim{}})
 	if err != nil {
 		t.Fatal(err)
@@ -141,11 +142,12 @@ func TestPoolPagesComeGoAndAreMissedWithoutAFault(t *testing.T) {
 			t.Fatalf("round %d: %d bytes of the pool stay", round, got)
 		}
 		// The pool is empty now when the arena wants its pages back.
-		release := grabPool(t)
+		grabbed, release := grabPool(t)
 		refs = fill()
 		s = balanced(t, a)
-		if s.Tiers[TierHugetlb] > GroupSize || s.Tiers[TierTHP]+s.Tiers[TierCollapsed]+s.Tiers[Tier4K] == 0 {
-			t.Fatalf("round %d: from an empty pool came %v", round, s.Tiers)
+		// Other processes may have let pages go since.
+		if s.Tiers[TierHugetlb] > (pool-grabbed)*GroupSize || s.Tiers[TierTHP]+s.Tiers[TierCollapsed]+s.Tiers[Tier4K] == 0 {
+			t.Fatalf("round %d: with %d pages of the pool taken came %v", round, grabbed, s.Tiers)
 		}
 		empty(refs)
 		release()
