@@ -1,6 +1,8 @@
 package larder
 
 import (
+	"time"
+
 	"github.com/larder-cache/larder/internal/store"
 )
 
@@ -61,6 +63,30 @@ func (c *Cache) Collections() []string {
 		names[i] = sc.Name()
 	}
 	return names
+}
+
+// An AuditReport says whether all memory that is in use belongs to a record or an index, and all that belongs to one is in
+// use. A healthy cache has no lost cells and no faults; anything else is a defect of this package, and worth a report.
+type AuditReport struct {
+	Collections int
+	Records     int64         // those included that expired and were not yet removed
+	Cells       int64         // pieces of memory that records and indexes name
+	LostCells   int           // in use, and named by nobody
+	LostBytes   int64         // of them
+	Faults      []string      // names of pieces that are free, counts that do not fit; at most about a hundred
+	BusyLanes   int           // parts of collections that changed too often for their counts to be compared
+	Rounds      int           // looks that were taken: more than one when something was suspected
+	Took        time.Duration // a second for some million records
+}
+
+// Healthy reports whether nothing is wrong.
+func (r AuditReport) Healthy() bool { return r.LostCells == 0 && len(r.Faults) == 0 }
+
+// Audit looks through all memory while others work, and lets them do so more than half of the time. The only error is
+// ErrClosed.
+func (c *Cache) Audit() (AuditReport, error) {
+	r, err := c.s.Audit()
+	return AuditReport(r), err
 }
 
 // Stats of a cache. Sizes are bytes at this moment; the unsigned fields count since Open.

@@ -75,7 +75,7 @@ func newRoot() *cobra.Command {
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(newHelp())
-	root.AddCommand(newServe(), newCheck(), newVersion())
+	root.AddCommand(newServe(), newCheck(), newAudit(), newVersion())
 	return root
 }
 

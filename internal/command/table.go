@@ -50,7 +50,7 @@ type Command struct {
 // families are the lists that make up the table.
 var families = [...][]Command{
 	stringCommands, keyCommands, expireCommands, connectionCommands, serverCommands, configCommands, clientCommands,
-	tableCommands,
+	tableCommands, larderCommands,
 }
 
 // The table itself is filled once, by init, and only read afterwards.

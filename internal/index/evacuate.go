@@ -128,6 +128,7 @@ func (t *Table) move(ln *lane, c memory.Class, old memory.Ref, n int, out *Evacu
 		return 0
 	}
 	copy(bytesAt(t.arena.At(ref), 0, n), bytesAt(t.arena.At(old), 0, n))
+	t.arena.Moved(old, ref)
 	out.Cells++
 	out.Bytes += int64(n)
 	return ref

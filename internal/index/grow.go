@@ -2,6 +2,7 @@ package index
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/larder-cache/larder/internal/memory"
@@ -50,6 +51,7 @@ func (t *Table) addSegment(ln *lane) bool {
 		clear(b[copy(b, bytesAt(t.arena.At(dir), 0, int(ln.capacity)*4)):])
 		ln.index += t.indexBytes(len(b))
 		ln.capacity = capacity
+		ln.directories[slices.Index(ln.directories[:], 0)] = bigger
 		dir = bigger
 	}
 	seg := t.allocGrowth(ln, segmentSize)
@@ -148,6 +150,7 @@ func (t *Table) split(ln *lane) bool {
 		t.free(ln, r)
 	}
 	ln.splits++
+	ln.changes++
 	t.verify(ln, parent)
 	t.verify(ln, child)
 	parent.disown()

@@ -17,6 +17,7 @@ const (
 	segmentSize    = segmentBuckets * bucketSize
 	firstDirectory = 16                  // segments
 	directoryStep  = 4                   // growth
+	directories    = 7                   // sizes up to maxDirectory
 	maxDirectory   = memory.SlotSize / 4 // segments: 2 million buckets, 14 million records, in each lane
 )
 
@@ -49,15 +50,18 @@ type laneFields struct {
 	overflow int64 // overflow buckets
 	index    int64 // cells of buckets and directories
 
-	stuck     uint32 // writes until growth is tried again, after there was no memory for it
-	segments  uint32
-	capacity  uint32 // segments that the directory holds
-	splits    uint64
-	expired   uint64
-	refused   uint64
-	table     *Table
-	txn       Txn
-	magazines memory.Magazines
+	changes  uint64 // of records and overflow buckets
+	stuck    uint32 // writes until growth is tried again, after there was no memory for it
+	segments uint32
+	// All directories that the lane ever had, the smallest first: readers may still look at an old one.
+	directories [directories]memory.Ref
+	capacity    uint32 // segments that the directory holds
+	splits      uint64
+	expired     uint64
+	refused     uint64
+	table       *Table
+	txn         Txn
+	magazines   memory.Magazines
 }
 
 // Lock, TryLock, Unlock and Magazines make the lane a memory.Owner.
@@ -78,12 +82,16 @@ func buckets(route uint64) uint32 { return uint32(route) }
 
 // bucketAt returns bucket i under a route; nil when the arena was discarded under a reader.
 func (t *Table) bucketAt(route uint64, i uint32) *bucket {
-	dir := t.arena.At(memory.Ref(route >> 32))
-	seg := memory.Ref(atomic.LoadUint32((*uint32)(unsafe.Add(dir, uintptr(i/segmentBuckets)*4))))
+	seg := t.segment(memory.Ref(route>>32), i/segmentBuckets)
 	if !t.arena.Valid(seg) {
 		return nil
 	}
 	return (*bucket)(unsafe.Add(t.arena.At(seg), uintptr(i%segmentBuckets)*bucketSize))
+}
+
+// segment returns the reference of a segment in a directory.
+func (t *Table) segment(dir memory.Ref, s uint32) memory.Ref {
+	return memory.Ref(atomic.LoadUint32((*uint32)(unsafe.Add(t.arena.At(dir), uintptr(s)*4))))
 }
 
 // home returns the home bucket of a hash. The lane is locked.
@@ -143,6 +151,7 @@ func (t *Table) openLane(ln *lane, number uint8) error {
 	clear(bytesAt(t.arena.At(dir), 0, firstDirectory*4))
 	ln.index += t.indexBytes(firstDirectory * 4)
 	ln.capacity = firstDirectory
+	ln.directories[0] = dir
 	ln.route.Store(uint64(dir) << 32)
 	if !t.addSegment(ln) {
 		t.free(ln, dir)

@@ -285,6 +285,7 @@ func (t *Table) insert(ln *lane, home *bucket, tag uint8, ref memory.Ref, expire
 	t.arm(ln, home, expireAt)
 	home.end()
 	ln.records++
+	ln.changes++
 	return true
 }
 
@@ -294,6 +295,7 @@ func (t *Table) remove(ln *lane, s *spot) {
 		ln.expiring--
 	}
 	ln.records--
+	ln.changes++
 	ln.bytes -= t.cellBytes(s.hdr)
 	s.home.begin()
 	drained := t.vacate(ln, s.home, s.at)

@@ -55,6 +55,7 @@ type Arena struct {
 	classes [classCount]class
 	relief  relief
 	reclaim reclaim
+	leaks   atomic.Pointer[leakCheck] // nil = the check is off
 
 	badFrees  atomic.Uint64
 	refused   atomic.Uint64

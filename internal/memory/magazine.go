@@ -56,6 +56,9 @@ func (g *Magazines) pop(a *Arena, c Class) Ref {
 	h := a.header(slot)
 	i, _ := a.shapes[c].cellIndex(off)
 	old := h.inUse[i/64].Or(1 << (i % 64))
+	if l := a.leaks.Load(); l != nil {
+		l.allocated(r, a.shapes[c].size)
+	}
 	if invariants.Enabled {
 		invariants.Check(old&(1<<(i%64)) == 0, "cell %d handed out twice", r)
 		invariants.Check(Class(a.kinds[slot].Load()) == c, "cell %d of class %d handed out as class %d", r, a.kinds[slot].Load(), c)
@@ -86,6 +89,9 @@ func (g *Magazines) Free(a *Arena, r Ref) {
 	if bit := uint64(1) << (i % 64); h.inUse[i/64].And(^bit)&bit == 0 {
 		a.badFree(r, "not in use")
 		return
+	}
+	if l := a.leaks.Load(); l != nil {
+		l.freed(r)
 	}
 	if invariants.Enabled {
 		poison(a.At(r), int(s.size))

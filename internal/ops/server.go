@@ -120,8 +120,10 @@ func handler(o Options) http.Handler {
 		plain(w, http.StatusOK, "ok")
 	})
 	mux.Handle("GET /metrics", metricsHandler(o))
+	mux.HandleFunc("GET /debug/arena/pprof", leakHandler(o.Sources))
+	mux.HandleFunc("GET /api/memory/map", memoryMapHandler(o.Sources))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		plain(w, http.StatusOK, "larder\n\n/healthz\n/readyz\n/metrics")
+		plain(w, http.StatusOK, "larder\n\n/healthz\n/readyz\n/metrics\n/api/memory/map\n/debug/arena/pprof")
 	})
 	return http.MaxBytesHandler(mux, maxBodyBytes)
 }

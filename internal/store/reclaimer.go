@@ -117,8 +117,8 @@ func (s *Store) reclaim(now int64, pace func() bool) time.Duration {
 			return again
 		}
 		var sum index.Evacuated
-		for _, c := range s.Collections() {
-			e := c.Evacuate(pace)
+		for _, t := range s.tables() {
+			e := t.Evacuate(pace)
 			sum.Cells += e.Cells
 			if sum.Full = e.Full; sum.Full {
 				break

@@ -107,6 +107,7 @@ type Store struct {
 
 	mu          sync.RWMutex
 	collections map[string]*Collection
+	unlisted    []*index.Table
 	closed      bool
 
 	wake    chan struct{}
@@ -219,10 +220,13 @@ func (s *Store) Create(name string, maxValue int) (*Collection, error) {
 
 // Unlisted makes a collection without a name that is found by nobody.
 func (s *Store) Unlisted() (*Collection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	t, err := index.New(s.arena, s.clk, index.Options{MaxValue: s.maxValue})
 	if err != nil {
 		return nil, err
 	}
+	s.unlisted = append(s.unlisted, t)
 	return &Collection{Table: t}, nil
 }
 
@@ -261,8 +265,8 @@ func (s *Store) Close() error {
 	close(s.stop)
 	<-s.stopped
 	<-s.reclaimerStopped
-	for _, c := range s.Collections() {
-		c.Close()
+	for _, t := range s.tables() {
+		t.Close()
 	}
 	s.arena.Discard()
 	return nil

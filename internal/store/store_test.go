@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -289,5 +290,75 @@ func TestTheFirstRefusalWakesTheReclaimerToLogIt(t *testing.T) {
 		if time.Since(begin) > 20*time.Second {
 			t.Fatal("not logged")
 		}
+	}
+}
+
+func TestAuditBesideWritersFindsNothing(t *testing.T) {
+	s := open(t, Options{MaxMemory: 64 << 20, Reclaim: memory.Reclaim{Quiet: time.Millisecond, CoolOff: time.Millisecond}})
+	a, _ := s.Collection("a")
+	b, _ := s.Collection("b")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range 3 {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(w), 5))
+			value := make([]byte, 100_000)
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				c := a
+				if i%2 == 0 {
+					c = b
+				}
+				k := strconv.AppendInt(nil, int64(rng.IntN(3000)), 10)
+				n := rng.IntN(4000)
+				if i%100 == 0 {
+					n = rng.IntN(len(value))
+				}
+				if i/5000%2 == 0 {
+					_ = c.Set(c.Hash(k), k, value[:n], 0, 0)
+				} else {
+					c.Delete(c.Hash(k), k)
+				}
+				if i%1000 == 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+	}
+	rounds := 10
+	if testing.Short() {
+		rounds = 3
+	}
+	for range rounds {
+		r, err := s.Audit()
+		if err != nil || !r.Healthy() || r.Collections != 2 {
+			t.Fatalf("%v: %+v", err, r)
+		}
+	}
+	close(stop)
+	wg.Wait()
+	r, err := s.Audit()
+	if err != nil || !r.Healthy() || r.BusyLanes != 0 || r.Rounds != 1 || r.Records != int64(a.Len()+b.Len()) {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	// A cell that nobody owns is found, in as many rounds as it takes to be sure.
+	var g memory.Magazines
+	g.Alloc(s.arena, memory.ClassFor(1000))
+	r, err = s.Audit()
+	if err != nil || r.Healthy() || r.LostCells != 1 || r.LostBytes < 1000 || r.Rounds != auditRounds {
+		t.Fatalf("%v: %+v", err, r)
+	}
+}
+
+func TestAuditOfAClosedStoreIsRefused(t *testing.T) {
+	s, _ := Open(Options{MaxMemory: 16 << 20})
+	_, _ = s.Collection("a")
+	_ = s.Close()
+	if _, err := s.Audit(); !errors.Is(err, index.ErrClosed) {
+		t.Fatal(err)
 	}
 }
