@@ -9,8 +9,8 @@ import (
 
 // An Audited says what an audit of tables saw.
 type Audited struct {
-	Records int64
-	Cells   int64    // that records and indexes name
+	Records int64    // of lanes that were counted
+	Cells   int64    // that records and indexes of these lanes name
 	Busy    int      // lanes that changed too often to be counted
 	Faults  []string // references to free cells, counts that are wrong; at most maxFaults
 }
@@ -47,8 +47,9 @@ func (t *Table) Audit(u *memory.Audit, pace func() bool, out *Audited) bool {
 // auditLane walks over one lane. It reports whether the lane stood still, so that its counts could be compared, and whether
 // to go on.
 func (t *Table) auditLane(u *memory.Audit, ln *lane, pace func() bool, out *Audited) (still, goOn bool) {
+	cells := int64(0)
 	name := func(r memory.Ref, n int, what string) bool {
-		out.Cells++
+		cells++
 		err := u.Name(r, n)
 		if err != nil {
 			out.complain("lane %d: %s: %v", ln.number, what, err)
@@ -79,6 +80,7 @@ func (t *Table) auditLane(u *memory.Audit, ln *lane, pace func() bool, out *Audi
 		return false, true
 	}
 	out.Records += sum.records
+	out.Cells += cells
 	if sum != (laneSum{ln.records, ln.overflow}) {
 		out.complain("lane %d: %d records and %d overflow buckets, its counts say %d and %d",
 			ln.number, sum.records, sum.overflow, ln.records, ln.overflow)

@@ -122,7 +122,7 @@ func (t *Table) moveChunks(ln *lane, home *bucket, head memory.Ref, out *Evacuat
 // move copies n bytes of a cell to a new one and returns that, 0 at the memory limit. The chain is owned, so nobody
 // writes to the old one.
 func (t *Table) move(ln *lane, c memory.Class, old memory.Ref, n int, out *Evacuated) memory.Ref {
-	ref := ln.magazines.Alloc(t.arena, c)
+	ref := ln.magazines.AllocSpare(t.arena, c)
 	if ref == 0 {
 		out.Full = true
 		return 0

@@ -21,17 +21,8 @@ type sparseSlot struct {
 // choose marks the slots that are worth emptying and returns them: sparse ones, or else those of groups that nearly all of
 // their memory could leave. Every evacuation that ends frees slots or groups, and takes no group, so they come to an end.
 func (a *Arena) choose() (victims []int) {
-	a.pool.mu.Lock()
-	touched := a.pool.touched * slotsPerGroup
-	a.pool.mu.Unlock()
-	byClass := make([][]int, classCount)
-	for slot := range touched {
-		if c := Class(a.kinds[slot].Load()); c != noClass && c.purpose() == forRecords && a.shapes[c].cells > 1 {
-			byClass[c] = append(byClass[c], slot)
-		}
-	}
-	for c, slots := range byClass {
-		if len(slots) > 0 {
+	for c, slots := range a.slotsByClass() {
+		if Class(c).purpose() == forRecords && a.shapes[c].cells > 1 {
 			victims = a.chooseOf(Class(c), slots, victims)
 		}
 	}
@@ -39,6 +30,21 @@ func (a *Arena) choose() (victims []int) {
 		victims = a.chooseGroups()
 	}
 	return victims
+}
+
+// slotsByClass returns the slots of each class as they are at about this moment: whoever looks at one holds the class's
+// lock and looks again whose it is.
+func (a *Arena) slotsByClass() [classCount][]int {
+	a.pool.mu.Lock()
+	touched := a.pool.touched * slotsPerGroup
+	a.pool.mu.Unlock()
+	var by [classCount][]int
+	for slot := range touched {
+		if c := Class(a.kinds[slot].Load()); c != noClass {
+			by[c] = append(by[c], slot)
+		}
+	}
+	return by
 }
 
 // A sparseGroup is a group that has free slots beside others.
@@ -224,6 +230,7 @@ func (a *Arena) EndEvacuation() (emptied int) {
 	// The slots that were taken to move cells to are no sign of work.
 	r.carves = p.carves
 	p.mu.Unlock()
-	r.evacuated += uint64(emptied)
+	r.evacuated.Add(uint64(emptied))
+	a.helped(emptied > 0)
 	return emptied
 }

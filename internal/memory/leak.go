@@ -66,12 +66,20 @@ func (l *leakCheck) allocated(r Ref, size uint32) {
 
 func (l *leakCheck) freed(r Ref) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c, ok := l.cells[r]; ok {
-		delete(l.cells, r)
-		c.site.cells--
-		c.site.bytes -= int64(c.size)
+	l.forget(r)
+	l.mu.Unlock()
+}
+
+// forget takes a cell out of the counts of its place, which it returns; nil when the cell is not known.
+func (l *leakCheck) forget(r Ref) *leakSite {
+	c, ok := l.cells[r]
+	if !ok {
+		return nil
 	}
+	delete(l.cells, r)
+	c.site.cells--
+	c.site.bytes -= int64(c.size)
+	return c.site
 }
 
 // Moved says that the contents of from are in to now: for the check it is the same allocation. It is called before from is
@@ -86,11 +94,8 @@ func (l *leakCheck) moved(from, to Ref) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// The new cell may have been sampled for itself; of the two it has the origin of the old one, or none.
-	if c, ok := l.cells[to]; ok {
-		delete(l.cells, to)
-		c.site.cells--
-		c.site.bytes -= int64(c.size)
-		c.site.total--
+	if s := l.forget(to); s != nil {
+		s.total--
 	}
 	if c, ok := l.cells[from]; ok {
 		delete(l.cells, from)

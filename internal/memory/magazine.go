@@ -36,8 +36,8 @@ func (g *Magazines) Alloc(a *Arena, c Class) Ref {
 	return g.pop(a, c)
 }
 
-// AllocSpare is Alloc for what can do without: it takes nothing from other owners, and what it does not get is not counted
-// as refused.
+// AllocSpare is Alloc for what can do without, growth of an index or a record that is to move: it takes nothing from other
+// owners, and what it does not get is not counted as refused.
 func (g *Magazines) AllocSpare(a *Arena, c Class) Ref {
 	if g.m[c].head == 0 && !g.refill(a, c) {
 		return 0

@@ -58,13 +58,16 @@ type pool struct {
 	given   set                          // groups in state cold
 	refused uint64                       // times that the system gave nothing
 
-	fresh    []int  // groups that came since they were last looked at for huge pages
-	degraded uint64 // groups that got ordinary pages although huge ones were wanted
+	fresh      []int  // groups that came since they were last looked at for huge pages
+	collapsing int    // group whose pages are being made a huge one, -1 = none: it is not given back
+	latest     Tier   // of the group that came last
+	degraded   uint64 // groups that got ordinary pages although huge ones were wanted
 }
 
 func (p *pool) init(a *Arena) {
 	p.a = a
 	p.arrived.L = &p.mu
+	p.collapsing = -1
 	n := a.slots / slotsPerGroup
 	p.groups = make([]group, n)
 	for i := range p.partial {
@@ -226,10 +229,10 @@ func (p *pool) bring() bool {
 		p.file(g)
 		return false
 	}
-	group.state, group.free, group.tier = warm, allFree, tier
+	group.state, group.free, group.tier, p.latest = warm, allFree, tier, tier
 	p.open = max(p.open, opened)
 	p.file(g)
-	if tier != TierHugetlb && tier != TierHeap {
+	if tier != TierHugetlb && p.a.mapping.mode != HugePagesOff {
 		p.fresh = append(p.fresh, g)
 		p.a.reclaim.note()
 	}
@@ -244,12 +247,11 @@ func (a *Arena) Charge(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.held()+n > a.limit {
+		g := p.whole.lowest()
 		switch {
-		case p.whole.lowest() >= 0:
-			p.giveBack([]int{p.whole.lowest()})
-		case p.moving > 0:
+		case p.moving > 0 || g >= 0 && g == p.collapsing:
 			p.arrived.Wait()
-		default:
+		case g < 0 || !a.release([]int{g}):
 			return ErrNoMemory
 		}
 	}
@@ -264,9 +266,10 @@ func (a *Arena) Uncharge(n int64) {
 	a.pool.mu.Unlock()
 }
 
-// giveBack returns neighbouring groups, which are wholly free, to the system with one call and reports whether that took
-// them. The lock is held by the caller and released meanwhile.
-func (p *pool) giveBack(run []int) bool {
+// release returns neighbouring groups, which are wholly free, to the system with one call and reports whether that took
+// them. The pool's lock is held by the caller and released meanwhile.
+func (a *Arena) release(run []int) bool {
+	p, r := &a.pool, &a.reclaim
 	for _, g := range run {
 		p.unfile(g)
 		p.groups[g].state = moving
@@ -274,7 +277,7 @@ func (p *pool) giveBack(run []int) bool {
 	p.moving += len(run)
 	first, n := run[0], len(run)
 	p.mu.Unlock()
-	err := p.a.mapping.giveBack(first, n)
+	err := a.mapping.giveBack(first, n)
 	p.mu.Lock()
 	p.moving -= len(run)
 	for _, g := range run {
@@ -289,7 +292,13 @@ func (p *pool) giveBack(run []int) bool {
 		p.file(g)
 	}
 	p.arrived.Broadcast()
-	return err == nil
+	r.calls.Add(1)
+	if err != nil {
+		r.refused.Add(1)
+		return false
+	}
+	r.released.Add(uint64(n) * GroupSize)
+	return true
 }
 
 // A set of groups that finds its lowest member.

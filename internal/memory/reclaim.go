@@ -2,6 +2,7 @@ package memory
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,22 +57,22 @@ type reclaim struct {
 	sleeping atomic.Bool // cells that come back must call wake
 	wake     func()
 
-	mu        sync.Mutex
-	looked    int64  // ms: when the system's pool of huge pages was looked at
-	carves    uint64 // as of the last tick
-	carved    int64  // ms: when they changed
-	puts      uint64 // as of the last look at the classes, without those of flushing
-	flushed   int64  // ms: when magazines were emptied
-	interval  time.Duration
-	slack     int64 // bytes, after the last flush that did not help
-	victims   []int // slots that are being emptied
-	retired   atomic.Uint64
-	ticks     uint64
-	flushes   uint64
-	evacuated uint64 // slots
-	released  uint64 // bytes
-	calls     uint64
-	refused   uint64
+	mu       sync.Mutex
+	looked   int64  // ms: when the system's pool of huge pages was looked at
+	carves   uint64 // as of the last tick
+	carved   int64  // ms: when they changed
+	puts     uint64 // as of the last look at the classes, with those of flushing
+	own      uint64 // puts of the running tick's flushing
+	flushed  int64  // ms: when magazines were emptied
+	interval time.Duration
+	slack    int64 // bytes, after the last flush that did not help
+	victims  []int // slots that are being emptied
+
+	// Read by statistics, which must not wait for a tick.
+	retired, evacuated atomic.Uint64 // slots
+	released           atomic.Uint64 // bytes
+	ticks, flushes     atomic.Uint64
+	calls, refused     atomic.Uint64 // to give back
 }
 
 // SetWake names what is called when there is work for Tick and Tick said to sleep. It must not block and takes no lock of
@@ -94,8 +95,9 @@ func (a *Arena) Tick(now int64) (again time.Duration, evacuate bool) {
 	r := &a.reclaim
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ticks++
+	r.ticks.Add(1)
 	a.verify(now)
+	r.own = 0
 	puts, slack := a.sumClasses()
 	p := &a.pool
 	p.mu.Lock()
@@ -121,33 +123,39 @@ func (a *Arena) Tick(now int64) (again time.Duration, evacuate bool) {
 			helped := a.dropDrained()
 			helped += a.flushMagazines()
 			r.flushed = now
-			r.victims = a.choose()
-			if helped+len(r.victims) > 0 {
-				r.interval, r.slack = 0, 0
-			} else {
-				r.interval = min(max(2*r.interval, flushFirst), flushMost)
-				_, r.slack = a.sumClasses()
-			}
-			if len(r.victims) > 0 {
+			if r.victims = a.choose(); len(r.victims) > 0 {
 				return 0, true
 			}
+			a.helped(helped > 0)
 		}
 	}
 	if rest := a.giveBackDue(now); rest >= 0 {
 		again = min(again, max(rest, backlogEvery))
 	}
-	if again == Forever {
-		// What comes back from here on wakes; what came back before is seen now.
+	if again > tickEvery {
+		// What comes back from here on wakes; what came back since the start of the tick is seen now.
 		r.sleeping.Store(true)
 		p.mu.Lock()
 		fresh := len(p.fresh)
 		p.mu.Unlock()
-		if puts, _ := a.sumClasses(); puts != r.puts || fresh > 0 {
+		if now, _ := a.sumClasses(); now != puts+r.own || fresh > 0 {
 			r.sleeping.Store(false)
 			again = tickEvery
 		}
 	}
 	return again, false
+}
+
+// helped sets the time until magazines are emptied, and slots chosen, the next time: at once when that freed something, or
+// else later and later.
+func (a *Arena) helped(yes bool) {
+	r := &a.reclaim
+	if yes {
+		r.interval, r.slack = 0, 0
+		return
+	}
+	r.interval = min(max(2*r.interval, flushFirst), flushMost)
+	_, r.slack = a.sumClasses()
 }
 
 // sumClasses returns how often cells came back to classes, and the bytes in slots of classes that are no handed out cells.
@@ -166,7 +174,7 @@ func (a *Arena) sumClasses() (puts uint64, slack int64) {
 func (a *Arena) flushMagazines() int {
 	r := &a.reclaim
 	before := r.retired.Load()
-	r.flushes++
+	r.flushes.Add(1)
 	a.relief.mu.Lock()
 	owners := a.relief.owners
 	a.relief.mu.Unlock()
@@ -174,6 +182,7 @@ func (a *Arena) flushMagazines() int {
 		o.Lock()
 		_, calls := o.Magazines().Flush(a)
 		o.Unlock()
+		r.own += uint64(calls)
 		r.puts += uint64(calls)
 	}
 	a.dropDrained()
@@ -236,12 +245,12 @@ func (a *Arena) giveBackDue(now int64) time.Duration {
 			budget -= GroupSize
 		}
 		if len(run) > 0 && (!taken || len(run) == longestRun || g == 0) {
-			a.giveBackRun(run)
+			a.releaseDown(run)
 			run = run[:0]
 		}
 	}
 	if len(run) > 0 {
-		a.giveBackRun(run)
+		a.releaseDown(run)
 	}
 	return next
 }
@@ -249,16 +258,9 @@ func (a *Arena) giveBackDue(now int64) time.Duration {
 // pinnedRest is how long a group is left alone that the system refused to take.
 const pinnedRest = 10 * time.Minute
 
-// giveBackRun gives groups back that lie one below the other. The pool is locked.
-func (a *Arena) giveBackRun(down []int) {
-	up := make([]int, len(down))
-	for i, g := range down {
-		up[len(down)-1-i] = g
-	}
-	a.reclaim.calls++
-	if a.pool.giveBack(up) {
-		a.reclaim.released += uint64(len(up)) * GroupSize
-	} else {
-		a.reclaim.refused++
-	}
+// releaseDown gives groups back that lie one below the other. The pool is locked.
+func (a *Arena) releaseDown(down []int) {
+	up := slices.Clone(down)
+	slices.Reverse(up)
+	a.release(up)
 }

@@ -363,3 +363,93 @@ func TestSizesOfHeadsAndIndexes(t *testing.T) {
 		}
 	}
 }
+
+// TestAMassDeleteIsNotLeftToTheNextFlush lets flushing become rare, as it does when it does not help, and then frees much.
+func TestAMassDeleteIsNotLeftToTheNextFlush(t *testing.T) {
+	a := newArena(t, 64<<20)
+	o := new(owner)
+	a.Register(o)
+	woken := 0
+	a.SetWake(func() { woken++ })
+	c := ClassFor(1000)
+	var refs []Ref
+	for range 30_000 {
+		refs = append(refs, o.g.Alloc(a, c))
+	}
+	k := newTicker(t, a)
+	// Cells come back all the time, but never a whole slot.
+	for range 200 {
+		o.g.Free(a, refs[len(refs)-1])
+		o.g.Flush(a)
+		refs[len(refs)-1] = o.g.Alloc(a, c)
+		again, _ := a.Tick(k.now)
+		k.now += min(again.Milliseconds(), 1000)
+	}
+	if a.reclaim.interval < 60*time.Second {
+		t.Fatalf("flushing is still tried every %s", a.reclaim.interval)
+	}
+	woken = 0
+	for i := range refs {
+		o.g.Free(a, refs[i])
+	}
+	if woken != 1 {
+		t.Fatalf("%d wake-ups", woken)
+	}
+	for end := k.now + 20_000; k.now < end; {
+		again, _ := a.Tick(k.now)
+		k.now += min(again.Milliseconds(), end-k.now)
+	}
+	if s := a.Stats(); s.RecordSlots+s.WarmFree > GroupSize {
+		t.Fatalf("after 20 s: %+v", s)
+	}
+	if k.run(); a.Stats().RecordSlots+a.Stats().WarmFree != 0 {
+		t.Fatalf("%+v", a.Stats())
+	}
+	if tier := a.Stats().Tier; tier != a.pool.latest {
+		t.Fatalf("an arena that holds nothing shows %s", tier)
+	}
+}
+
+// TestAnEvacuationThatFreesNothingIsTriedSeldom has sparse slots and nobody who moves what is in them.
+func TestAnEvacuationThatFreesNothingIsTriedSeldom(t *testing.T) {
+	a := newArena(t, 32<<20)
+	o := new(owner)
+	a.Register(o)
+	var refs []Ref
+	for r := o.g.Alloc(a, ClassFor(1000)); r != 0; r = o.g.Alloc(a, ClassFor(1000)) {
+		refs = append(refs, r)
+	}
+	for i, r := range refs {
+		if i%20 != 0 {
+			o.g.Free(a, r)
+		}
+	}
+	tries := 0
+	for now := int64(1); now < 3_600_000; now += 1000 {
+		if _, evacuate := a.Tick(now); evacuate {
+			tries++
+			if a.EndEvacuation() != 0 {
+				t.Fatal("emptied by nobody")
+			}
+			// The walk of the owner gave cells back.
+			o.g.Free(a, o.g.Alloc(a, ClassFor(1000)))
+			o.g.Flush(a)
+		}
+	}
+	if tries == 0 || tries > 20 {
+		t.Fatalf("%d tries in an hour", tries)
+	}
+}
+
+func TestStatisticsDoNotWaitForATick(t *testing.T) {
+	a := newArena(t, 32<<20)
+	a.reclaim.mu.Lock()
+	defer a.reclaim.mu.Unlock()
+	done := make(chan Stats)
+	go func() { done <- a.Stats() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("they wait")
+	}
+}

@@ -20,6 +20,7 @@ type Stats struct {
 
 	BadFrees  uint64 // refused: double frees and foreign references
 	Refused   uint64 // allocations refused at the ceiling
+	NoMemory  uint64 // times that the system gave no memory below the ceiling
 	Shortages uint64 // times that magazines were emptied to satisfy an allocation
 
 	Retired   uint64 // slots that drained and went to all classes
@@ -64,16 +65,15 @@ func (a *Arena) Stats() Stats {
 		}
 	}
 	s.WarmFree = s.FreeSlots * SlotSize
-	s.Tier, s.Degraded = p.mostTier(), p.degraded
+	s.Tier, s.Degraded, s.NoMemory = p.mostTier(), p.degraded, p.refused
 	for t, n := range p.tiers() {
 		s.Tiers[t] = n * GroupSize
 	}
 	p.mu.Unlock()
 	s.PoolEmpty = a.mapping.poolEmpty()
 	r := &a.reclaim
-	r.mu.Lock()
-	s.Evacuated, s.Released, s.Calls, s.Pinned, s.Flushes, s.Ticks = r.evacuated, r.released, r.calls, r.refused, r.flushes, r.ticks
-	r.mu.Unlock()
+	s.Evacuated, s.Released, s.Calls, s.Pinned = r.evacuated.Load(), r.released.Load(), r.calls.Load(), r.refused.Load()
+	s.Flushes, s.Ticks = r.flushes.Load(), r.ticks.Load()
 	return s
 }
 

@@ -50,16 +50,15 @@ func (t Tier) String() string { return tierNames[t] }
 // lookEvery is how often, in ms, the system's pool of huge pages is looked at again when it had nothing for us.
 const lookEvery = 10_000
 
-// verify tries to make huge pages of the groups that came since the last call and did not bring them along. It reports
-// whether there were any.
-func (a *Arena) verify(now int64) bool {
+// verify tries to make huge pages of the groups that came since the last call and did not bring them along.
+func (a *Arena) verify(now int64) {
 	p := &a.pool
 	p.mu.Lock()
 	list := p.fresh
 	p.fresh = nil
 	p.mu.Unlock()
 	if len(list) == 0 {
-		return false
+		return
 	}
 	if now-a.reclaim.looked >= lookEvery || a.reclaim.looked == 0 {
 		a.reclaim.looked = now
@@ -67,20 +66,21 @@ func (a *Arena) verify(now int64) bool {
 	}
 	for _, g := range list {
 		p.mu.Lock()
-		tier, ok := p.groups[g].tier, p.groups[g].state == warm
-		p.mu.Unlock()
-		if !ok || tier == TierHugetlb {
-			continue
-		}
-		tier = a.mapping.collapse(g)
-		p.mu.Lock()
-		p.groups[g].tier = tier
-		if tier == Tier4K && a.mapping.mode != HugePagesOff {
-			p.degraded++
+		group := &p.groups[g]
+		if group.state == warm && group.tier != TierHugetlb {
+			p.collapsing = g
+			p.mu.Unlock()
+			tier := a.mapping.collapse(g)
+			p.mu.Lock()
+			p.collapsing = -1
+			p.arrived.Broadcast()
+			group.tier, p.latest = tier, tier
+			if tier == Tier4K {
+				p.degraded++
+			}
 		}
 		p.mu.Unlock()
 	}
-	return true
 }
 
 // first brings the first group, so that what the options ask for and the system refuses is known at once.
@@ -100,15 +100,15 @@ func (a *Arena) first(o Options) error {
 	return nil
 }
 
-// Tier returns the tier that most of the groups in use have.
+// Tier returns the tier that most of the groups in use have, that of the last one when none is in use.
 func (a *Arena) Tier() Tier {
 	a.pool.mu.Lock()
 	defer a.pool.mu.Unlock()
 	return a.pool.mostTier()
 }
 
-func (p *pool) mostTier() (most Tier) {
-	counts := p.tiers()
+func (p *pool) mostTier() Tier {
+	counts, most := p.tiers(), p.latest
 	for t, n := range counts {
 		if n > counts[most] {
 			most = Tier(t)

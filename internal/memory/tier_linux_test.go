@@ -293,3 +293,38 @@ func TestARefusedGiveBackStopsOnlyThatGroup(t *testing.T) {
 		t.Fatalf("%+v", a.Stats())
 	}
 }
+
+// TestChargeEndsWhenTheSystemTakesNothingBack needs room that only a pinned group could give.
+func TestChargeEndsWhenTheSystemTakesNothingBack(t *testing.T) {
+	a, err := New(Options{Limit: MinLimit, HugePages: HugePagesOff, Reclaim: &Reclaim{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g Magazines
+	var refs []Ref
+	for r := g.Alloc(a, ClassFor(SlotSize)); r != 0; r = g.Alloc(a, ClassFor(SlotSize)) {
+		refs = append(refs, r)
+	}
+	groups := int(a.Stats().Held / GroupSize)
+	for i := range groups {
+		if err := unix.Mlock(a.mapping.group(i)[:4096]); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, r := range refs {
+		g.Free(a, r)
+	}
+	const much = 3 << 20
+	if err := a.Charge(much); !errors.Is(err, ErrNoMemory) {
+		t.Fatal(err)
+	}
+	for i := range groups {
+		_ = unix.Munlock(a.mapping.group(i)[:4096])
+	}
+	if err := a.Charge(much); err != nil {
+		t.Fatal(err)
+	}
+	if s := balanced(t, a); s.Charged != much || s.Released == 0 || s.Pinned == 0 {
+		t.Fatalf("%+v", s)
+	}
+}

@@ -13,8 +13,8 @@ const auditRounds = 4
 // An AuditReport says whether all memory that is in use belongs to somebody, and all that belongs to somebody is in use.
 type AuditReport struct {
 	Collections int
-	Records     int64
-	Cells       int64    // that records and indexes name
+	Records     int64    // without those of busy lanes
+	Cells       int64    // that records and indexes name, without those of busy lanes
 	LostCells   int      // in use, and named by nobody
 	LostBytes   int64    // of them
 	Faults      []string // references to cells that are free, counts that do not fit; at most a hundred

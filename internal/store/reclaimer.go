@@ -3,7 +3,6 @@ package store
 import (
 	"time"
 
-	"github.com/larder-cache/larder/internal/index"
 	"github.com/larder-cache/larder/internal/memory"
 )
 
@@ -61,6 +60,7 @@ type complaint struct {
 func newComplaints() []*complaint {
 	return []*complaint{
 		{text: "memory limit reached, writes refused", count: func(s memory.Stats) uint64 { return s.Refused }},
+		{text: "the system gives no memory although the limit allows it", count: func(s memory.Stats) uint64 { return s.NoMemory }},
 		{text: "memory degraded: ordinary pages instead of huge ones", count: func(s memory.Stats) uint64 { return s.Degraded }, once: true},
 		{text: "the system's pool of huge pages is empty", count: func(s memory.Stats) uint64 { return s.PoolEmpty }},
 		{text: "the system refuses to take memory back", count: func(s memory.Stats) uint64 { return s.Pinned }, once: true},
@@ -116,15 +116,13 @@ func (s *Store) reclaim(now int64, pace func() bool) time.Duration {
 		if !evacuate {
 			return again
 		}
-		var sum index.Evacuated
 		for _, t := range s.tables() {
 			e := t.Evacuate(pace)
-			sum.Cells += e.Cells
-			if sum.Full = e.Full; sum.Full {
+			s.moved.Add(uint64(e.Cells))
+			if e.Full {
 				break
 			}
 		}
-		s.moved.Add(uint64(sum.Cells))
 		emptied := s.arena.EndEvacuation()
 		if emptied == 0 || s.Closed() {
 			return reclaimRest

@@ -222,6 +222,9 @@ func (s *Store) Create(name string, maxValue int) (*Collection, error) {
 func (s *Store) Unlisted() (*Collection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil, index.ErrClosed
+	}
 	t, err := index.New(s.arena, s.clk, index.Options{MaxValue: s.maxValue})
 	if err != nil {
 		return nil, err
