@@ -40,8 +40,8 @@
 //     would be deceived; the risk is accepted.
 //
 // After readTries attempts, one disturbed copy of a long value, or readSpins looks at an odd version a reader takes the lane's
-// lock, so a reader waits at most
-// as long as a writer does. Under the race detector readers always take it: the detector rightly objects to the rest.
+// lock, so a reader waits at most as long as a writer does. Under the race detector readers always take it: the detector
+// rightly objects to the rest.
 //
 // # Writing
 //
@@ -68,6 +68,12 @@
 //
 // A deadline in a record makes it absent for everybody from that millisecond on. Removal comes later: by a write to the
 // key, or by Reap, which walks only lanes whose earliest deadline is due and in them only buckets whose hint is.
+//
+// # Moving
+//
+// Evacuate gives records other cells, so that memory which few of them pin can go back to the system (package memory says
+// which). To everybody else a move is a write of the same value: it owns the chain, copies, and stores the new reference
+// in a bracket; the old cell is freed behind it. Buckets, segments and directories are never moved.
 //
 // # Walking
 //

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// TestMissWithAnOldRouteIsNotBelieved plays the schedule that a stress test hardly meets: a reader takes the route, then
-// a split moves its record away and completes, then the reader looks at version and bucket.
-func TestMissWithAnOldRouteIsNotBelieved(t *testing.T) {
+// laneWithKeys makes a table and stores n keys that all belong to its first lane.
+func laneWithKeys(t *testing.T, n int) (*Table, *lane, []string) {
+	t.Helper()
 	tab, _ := newTable(t, 64<<20)
 	ln := &tab.lanes[0]
 	var keys []string
-	for i := 0; len(keys) < 150; i++ {
+	for i := 0; len(keys) < n; i++ {
 		if k := "key:" + strconv.Itoa(i); tab.laneOf(tab.Hash([]byte(k))) == ln {
 			keys = append(keys, k)
 			if err := tab.set(k, "v", 0); err != nil {
@@ -20,6 +20,12 @@ func TestMissWithAnOldRouteIsNotBelieved(t *testing.T) {
 			}
 		}
 	}
+	return tab, ln, keys
+}
+
+// afterSplits splits the lane 32 times and calls fn after each with every key that moved, and the route before.
+func afterSplits(t *testing.T, tab *Table, ln *lane, keys []string, fn func(old, h uint64, key []byte)) {
+	t.Helper()
 	moved := 0
 	for range segmentBuckets {
 		old := ln.route.Load()
@@ -30,24 +36,31 @@ func TestMissWithAnOldRouteIsNotBelieved(t *testing.T) {
 		ln.mu.Unlock()
 		for _, k := range keys {
 			kb := []byte(k)
-			h := tab.Hash(kb)
-			if bucketOf(h, buckets(old)) == bucketOf(h, buckets(ln.route.Load())) {
-				continue
-			}
-			moved++
-			home := tab.bucketAt(old, bucketOf(h, buckets(old)))
-			r := reading{grow: true}
-			if st, ok := tab.attempt(ln, home, atomic.LoadUint32(&home.version), old, h, kb, &r); ok {
-				t.Fatalf("%s: a reader with an old route believes %v", k, st)
-			}
-			if _, ok := tab.get(k); !ok {
-				t.Fatalf("%s is gone", k)
+			if h := tab.Hash(kb); bucketOf(h, buckets(old)) != bucketOf(h, buckets(ln.route.Load())) {
+				moved++
+				fn(old, h, kb)
 			}
 		}
 	}
 	if moved == 0 {
 		t.Fatal("no record moved")
 	}
+}
+
+// TestMissWithAnOldRouteIsNotBelieved plays the schedule that a stress test hardly meets: a reader takes the route, then
+// a split moves its record away and completes, then the reader looks at version and bucket.
+func TestMissWithAnOldRouteIsNotBelieved(t *testing.T) {
+	tab, ln, keys := laneWithKeys(t, 150)
+	afterSplits(t, tab, ln, keys, func(old, h uint64, key []byte) {
+		home := tab.bucketAt(old, bucketOf(h, buckets(old)))
+		r := reading{grow: true}
+		if st, ok := tab.attempt(ln, home, atomic.LoadUint32(&home.version), old, h, key, &r); ok {
+			t.Fatalf("%s: a reader with an old route believes %v", key, st)
+		}
+		if _, ok := tab.get(string(key)); !ok {
+			t.Fatalf("%s is gone", key)
+		}
+	})
 }
 
 // TestChangeUnderAReaderIsNoticed plays a change between a reader's first and second look at the version, for every kind

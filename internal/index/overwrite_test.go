@@ -33,14 +33,18 @@ func stamped(key uint32, seed uint64) string {
 	return string(b)
 }
 
-// storm overwrites the keys from several goroutines until it is stopped.
+// storm overwrites the keys from several goroutines until it is stopped. It returns when each of them writes.
 func storm(t *testing.T, tab *Table, keys []string) (stop func() (writes int64)) {
 	t.Helper()
 	var wg sync.WaitGroup
 	var done atomic.Bool
 	var writes atomic.Int64
+	var started sync.WaitGroup
+	started.Add(4)
 	for w := range 4 {
 		wg.Go(func() {
+			begun := sync.OnceFunc(started.Done)
+			defer begun() // also without a write
 			rng := rand.New(rand.NewPCG(uint64(w), 8))
 			for n := uint64(0); !done.Load(); n++ {
 				i := rng.IntN(len(keys))
@@ -49,9 +53,11 @@ func storm(t *testing.T, tab *Table, keys []string) (stop func() (writes int64))
 					return
 				}
 				writes.Add(1)
+				begun()
 			}
 		})
 	}
+	started.Wait()
 	return func() int64 {
 		done.Store(true)
 		wg.Wait()

@@ -170,44 +170,18 @@ func lastRef(tab *Table) memory.Ref {
 }
 
 func TestWriterWithAnOldRouteLooksAgain(t *testing.T) {
-	tab, _ := newTable(t, 64<<20)
-	ln := &tab.lanes[0]
-	var keys []string
-	for i := 0; len(keys) < 150; i++ {
-		if k := "key:" + strconv.Itoa(i); tab.laneOf(tab.Hash([]byte(k))) == ln {
-			keys = append(keys, k)
-			_ = tab.set(k, "v", 0)
+	tab, ln, keys := laneWithKeys(t, 150)
+	afterSplits(t, tab, ln, keys, func(old, h uint64, key []byte) {
+		// What a writer saw that took the route before the split and the version after it.
+		g := glance{route: old}
+		g.home = tab.bucketAt(old, bucketOf(h, buckets(old)))
+		g.version = atomic.LoadUint32(&g.home.version)
+		s, _ := tab.lockAt(ln, &g, h, key)
+		if s.rec == nil {
+			t.Fatalf("%s is not seen where it is now", key)
 		}
-	}
-	moved := 0
-	for range segmentBuckets {
-		old := ln.route.Load()
-		ln.mu.Lock()
-		if !tab.split(ln) {
-			t.Fatal("no split")
-		}
-		ln.mu.Unlock()
-		for _, k := range keys {
-			kb := []byte(k)
-			h := tab.Hash(kb)
-			if bucketOf(h, buckets(old)) == bucketOf(h, buckets(ln.route.Load())) {
-				continue
-			}
-			moved++
-			// What a writer saw that took the route before the split and the version after it.
-			g := glance{route: old}
-			g.home = tab.bucketAt(old, bucketOf(h, buckets(old)))
-			g.version = atomic.LoadUint32(&g.home.version)
-			s, _ := tab.lockAt(ln, &g, h, kb)
-			if s.rec == nil {
-				t.Fatalf("%s is not seen where it is now", k)
-			}
-			tab.release(ln, s.home)
-		}
-	}
-	if moved == 0 {
-		t.Fatal("no record moved")
-	}
+		tab.release(ln, s.home)
+	})
 }
 
 func TestDeleteThenPutOfAnExpiredRecord(t *testing.T) {
